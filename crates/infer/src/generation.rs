@@ -132,8 +132,7 @@ impl GenerationSettings {
     }
 
     /// Returns the settings for one translation of each sentence, with the `changes` of a caller as
-    /// in [`set`](Self::set). Without a `beam_size` among them, the beam is at least as wide as
-    /// `n_best`.
+    /// in [`set`](Self::set). A `beam_size` among them is as in [`SearchSettings::set_n_best`].
     ///
     /// # Errors
     /// Returns the errors of [`set`](Self::set) and [`validate`](Self::validate).
@@ -144,9 +143,10 @@ impl GenerationSettings {
             settings.set(key, value.clone())?;
         }
         let search = &mut settings.search;
-        if !changes.contains_key("beam_size") && search.sampling.is_none() {
-            search.beam_size = search.beam_size.max(search.n_best);
-        }
+        let beam = changes
+            .contains_key("beam_size")
+            .then_some(search.beam_size);
+        search.set_n_best(search.n_best, beam)?;
         settings.validate()?;
         Ok(settings)
     }

@@ -184,7 +184,7 @@ pub enum SettingsError {
         remedy: String,
     },
     /// A setting exceeds another setting that limits it.
-    #[error("{name} = {value}: it cannot exceed {most}; lower it, or raise {most}")]
+    #[error("{name} = {value}: it cannot exceed {most} = {limit}; lower it, or raise {most}")]
     Above {
         /// The name of the setting.
         name: &'static str,
@@ -192,6 +192,8 @@ pub enum SettingsError {
         value: usize,
         /// The name of the limiting setting.
         most: &'static str,
+        /// The value of the limiting setting.
+        limit: usize,
     },
     /// There is no such setting, or it has another type.
     #[error("{key}: {cause}")]
@@ -263,6 +265,22 @@ impl SearchSettings {
             n_best: beam_size,
             ..Self::default()
         }
+    }
+
+    /// Sets the number of returned hypotheses and the beam size, as a caller asks for them. Without a
+    /// `beam`, the beam of the settings is widened to `n_best` if it is narrower. Sampling needs none.
+    ///
+    /// # Errors
+    /// Returns [`SettingsError::Above`] if `beam` is below `n_best`, and the other errors of
+    /// [`validate`](Self::validate).
+    pub fn set_n_best(&mut self, n_best: usize, beam: Option<usize>) -> Result<()> {
+        self.n_best = n_best;
+        self.beam_size = match beam {
+            Some(beam) => beam,
+            None if self.sampling.is_some() => self.beam_size,
+            None => self.beam_size.max(n_best),
+        };
+        self.validate()
     }
 
     /// The ids of target tokens in the settings, with the names of their settings.
@@ -409,7 +427,12 @@ fn within(name: &'static str, value: usize, most: &'static str, limit: usize) ->
     if value <= limit {
         Ok(())
     } else {
-        Err(SettingsError::Above { name, value, most })
+        Err(SettingsError::Above {
+            name,
+            value,
+            most,
+            limit,
+        })
     }
 }
 

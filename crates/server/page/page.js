@@ -288,7 +288,7 @@ function link(part, place, best) {
 async function goOn(part, place, list, index) {
   const prefix = list.slice(0, index).map(({ word }) => word).join(" ");
   try {
-    learn(part, await others(part, prefix, { alternatives: 8, beam: 8 }));
+    learn(part, await others(part, prefix, { alternatives: 8 }));
     if (shown[place] !== part) return;
     const differs = ({ text }) => text.startsWith(prefix) && words(text)[index]?.word !== list[index].word;
     const found = part.all.filter(differs);

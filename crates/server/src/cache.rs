@@ -31,40 +31,40 @@ impl Cache {
         }
     }
 
-    /// Returns the cached candidates of the model for the language pair `pair`, `work` and
+    /// Returns the cached candidates of the model for the language pair `pair`, `sentence` and
     /// `choice`.
-    pub fn get(&self, pair: &str, work: &Sentence, choice: Choice) -> Option<Vec<Candidate>> {
+    pub fn get(&self, pair: &str, sentence: &Sentence, choice: Choice) -> Option<Vec<Candidate>> {
         if self.most == 0 {
             return None;
         }
         self.inner
             .lock()
             .entries
-            .get(&(pair.to_owned(), work.clone(), choice))
+            .get(&(pair.to_owned(), sentence.clone(), choice))
             .cloned()
     }
 
-    /// Stores the candidates of the model for the language pair `pair` under `work` and `choice`.
+    /// Stores the candidates of the model for the language pair `pair` under `sentence` and `choice`.
     /// The least recently used entries are evicted until it fits. An entry larger than the whole
     /// cache is not stored.
-    pub fn put(&self, pair: &str, work: Sentence, choice: Choice, candidates: &[Candidate]) {
-        let size = bytes(&work, candidates);
+    pub fn put(&self, pair: &str, sentence: Sentence, choice: Choice, candidates: &[Candidate]) {
+        let size = bytes(&sentence, candidates);
         if size > self.most {
             return;
         }
         let mut inner = self.inner.lock();
         inner.bytes += size;
-        if let Some(old) = inner
-            .entries
-            .put((pair.to_owned(), work.clone(), choice), candidates.to_vec())
-        {
-            inner.bytes -= bytes(&work, &old);
+        if let Some(old) = inner.entries.put(
+            (pair.to_owned(), sentence.clone(), choice),
+            candidates.to_vec(),
+        ) {
+            inner.bytes -= bytes(&sentence, &old);
         }
         while inner.bytes > self.most {
-            let Some(((_, work, _), candidates)) = inner.entries.pop_lru() else {
+            let Some(((_, sentence, _), candidates)) = inner.entries.pop_lru() else {
                 break;
             };
-            inner.bytes -= bytes(&work, &candidates);
+            inner.bytes -= bytes(&sentence, &candidates);
         }
     }
 
@@ -75,8 +75,8 @@ impl Cache {
     }
 }
 
-fn bytes(work: &Sentence, candidates: &[Candidate]) -> usize {
-    let terms: usize = work
+fn bytes(sentence: &Sentence, candidates: &[Candidate]) -> usize {
+    let terms: usize = sentence
         .terms
         .iter()
         .flat_map(|term| term.targets.iter().chain([&term.source]))
@@ -86,14 +86,14 @@ fn bytes(work: &Sentence, candidates: &[Candidate]) -> usize {
         .iter()
         .map(|candidate| candidate.text.len() + size_of_val(&*candidate.links) + 64)
         .sum();
-    ENTRY_BYTES + work.text.len() + work.prefix.len() + terms + candidates
+    ENTRY_BYTES + sentence.text.len() + sentence.prefix.len() + terms + candidates
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn work(text: &str) -> Sentence {
+    fn sentence(text: &str) -> Sentence {
         Sentence {
             text: text.into(),
             ..Sentence::default()
@@ -115,16 +115,19 @@ mod tests {
             n_best: 2,
             ..Choice::default()
         };
-        cache.put("de-en", work("a"), choice, &candidate("b"));
-        assert_eq!(cache.get("de-en", &work("a"), choice), Some(candidate("b")));
-        assert_eq!(cache.get("de-en", &work("a"), Choice::default()), None);
-        assert_eq!(cache.get("en-de", &work("a"), choice), None);
+        cache.put("de-en", sentence("a"), choice, &candidate("b"));
+        assert_eq!(
+            cache.get("de-en", &sentence("a"), choice),
+            Some(candidate("b"))
+        );
+        assert_eq!(cache.get("de-en", &sentence("a"), Choice::default()), None);
+        assert_eq!(cache.get("en-de", &sentence("a"), choice), None);
         assert_eq!(
             cache.get(
                 "de-en",
                 &Sentence {
                     links: true,
-                    ..work("a")
+                    ..sentence("a")
                 },
                 choice
             ),
@@ -136,7 +139,14 @@ mod tests {
             targets,
         }];
         assert_eq!(
-            cache.get("de-en", &Sentence { terms, ..work("a") }, choice),
+            cache.get(
+                "de-en",
+                &Sentence {
+                    terms,
+                    ..sentence("a")
+                },
+                choice
+            ),
             None
         );
     }
@@ -148,31 +158,36 @@ mod tests {
         for number in 0..100 {
             cache.put(
                 "de-en",
-                work(&number.to_string()),
+                sentence(&number.to_string()),
                 choice,
                 &candidate("translation"),
             );
             assert!(cache.bytes() <= 2_000);
             assert!(
-                cache.get("de-en", &work("0"), choice).is_some(),
+                cache.get("de-en", &sentence("0"), choice).is_some(),
                 "used all the time"
             );
         }
-        assert!(cache.get("de-en", &work("1"), choice).is_none());
-        cache.put("de-en", work(&"x".repeat(3_000)), choice, &candidate("y"));
+        assert!(cache.get("de-en", &sentence("1"), choice).is_none());
+        cache.put(
+            "de-en",
+            sentence(&"x".repeat(3_000)),
+            choice,
+            &candidate("y"),
+        );
         assert!(
-            cache.get("de-en", &work("0"), choice).is_some(),
+            cache.get("de-en", &sentence("0"), choice).is_some(),
             "an entry beyond the bound is not kept"
         );
-        assert!(Cache::new(0).get("de-en", &work("0"), choice).is_none());
+        assert!(Cache::new(0).get("de-en", &sentence("0"), choice).is_none());
     }
 
     #[test]
     fn putting_an_entry_twice_counts_it_once() {
         let cache = Cache::new(2_000);
-        cache.put("de-en", work("a"), Choice::default(), &candidate("b"));
+        cache.put("de-en", sentence("a"), Choice::default(), &candidate("b"));
         let once = cache.bytes();
-        cache.put("de-en", work("a"), Choice::default(), &candidate("b"));
+        cache.put("de-en", sentence("a"), Choice::default(), &candidate("b"));
         assert_eq!(cache.bytes(), once);
     }
 }

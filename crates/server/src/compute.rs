@@ -241,9 +241,9 @@ impl Drop for Turn {
 }
 
 /// Tells work whether its result is still needed.
-pub(crate) struct Cancel(Weak<()>);
+pub(crate) struct CancelWatch(Weak<()>);
 
-impl Cancel {
+impl CancelWatch {
     /// Ends the work by unwinding, without a panic message, if its result is no longer needed.
     pub fn unwind_if_cancelled(&self) {
         if self.0.strong_count() == 0 {
@@ -258,17 +258,17 @@ pub(crate) struct WorkPanicked;
 
 /// Waits for a turn of `sender`, runs `work` on a thread that may block, and returns its result.
 /// When the returned future is dropped, the work ends at its next call to
-/// [`Cancel::unwind_if_cancelled`]. Brief work is done at once instead.
+/// [`CancelWatch::unwind_if_cancelled`]. Brief work is done at once instead.
 ///
 /// # Errors
 /// Returns [`WorkPanicked`] if `work` panics.
 pub(crate) async fn compute<T: Send + 'static>(
     sender: &Sender,
     price: Price,
-    work: impl FnOnce(&Cancel) -> T + Send + 'static,
+    work: impl FnOnce(&CancelWatch) -> T + Send + 'static,
 ) -> Result<T, WorkPanicked> {
     let here = Arc::new(());
-    let cancel = Cancel(Arc::downgrade(&here));
+    let cancel = CancelWatch(Arc::downgrade(&here));
     if price <= BRIEF {
         return catch_unwind(AssertUnwindSafe(|| work(&cancel))).map_err(|_| WorkPanicked);
     }
@@ -310,7 +310,7 @@ mod tests {
             let done = done.clone();
             let sender = sender(name);
             tasks.spawn(async move {
-                compute(&sender, price, move |_: &Cancel| {
+                compute(&sender, price, move |_: &CancelWatch| {
                     sleep(Duration::from_millis(20));
                     done.fetch_add(1, Ordering::SeqCst);
                 })
@@ -345,21 +345,24 @@ mod tests {
         // Its price is that of two hundred pieces of the others as they are estimated.
         compute(&sender("two"), SHORT, |_| ()).await.unwrap();
         let waited = done.load(Ordering::SeqCst) - before;
-        assert!(waited < 20, "{waited} pieces went first");
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        // Each processor has a piece already, and may take one or two more.
+        let most = 20.max(3 * processors);
+        assert!(waited < most, "{waited} pieces went first");
         drop(cheap);
     }
 
     #[tokio::test]
     async fn brief_work_is_done_by_the_thread_that_asks_for_it() {
         let here = std::thread::current().id();
-        let thread = |_: &Cancel| std::thread::current().id();
+        let thread = |_: &CancelWatch| std::thread::current().id();
         assert_eq!(compute(&sender("one"), BRIEF, thread).await.unwrap(), here);
         assert_ne!(compute(&sender("one"), CHEAP, thread).await.unwrap(), here);
     }
 
     #[tokio::test]
     async fn a_panic_of_brief_work_is_an_error() {
-        let fails = |_: &Cancel| resume_unwind(Box::new("a defect"));
+        let fails = |_: &CancelWatch| resume_unwind(Box::new("a defect"));
         let result = compute::<()>(&sender("one"), BRIEF, fails).await;
         assert!(result.is_err());
     }
@@ -374,7 +377,7 @@ mod tests {
             let running = running.clone();
             tasks.spawn(async move {
                 let sender = sender(&number.to_string());
-                compute(&sender, CHEAP, move |_: &Cancel| {
+                compute(&sender, CHEAP, move |_: &CancelWatch| {
                     let others = running.fetch_add(1, Ordering::SeqCst);
                     sleep(Duration::from_millis(2));
                     running.fetch_sub(1, Ordering::SeqCst);

@@ -107,9 +107,16 @@ impl Open {
     }
 }
 
+/// How long connections are waited for.
+#[derive(Clone, Copy)]
+pub(crate) struct Timeouts {
+    /// The timeout for the head of a request, and for a client that reads nothing of its answer.
+    pub idle: Duration,
+    /// The time for all answers after the server was told to stop.
+    pub drain: Duration,
+}
+
 /// Answers requests with `router` until `stop` completes, then the requests that have arrived.
-/// `idle` is the timeout for the head of a request, and for a client that reads nothing of its
-/// answer. After `stop`, all answers have the time `drain`.
 ///
 /// Connections run on a separate thread, so that requests for the server's state are answered
 /// immediately even if all threads of the caller's runtime are busy.
@@ -119,7 +126,7 @@ impl Open {
 pub(crate) async fn serve(
     listener: std::net::TcpListener,
     router: Router,
-    times: (Duration, Duration),
+    timeouts: Timeouts,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let (mut reply, served) = oneshot::channel();
@@ -130,7 +137,7 @@ pub(crate) async fn serve(
             accept(
                 TcpListener::from_std(listener)?,
                 router,
-                times,
+                timeouts,
                 answers,
                 stop,
             )
@@ -153,7 +160,7 @@ pub(crate) async fn serve(
 async fn accept(
     listener: TcpListener,
     router: Router,
-    (idle, drain): (Duration, Duration),
+    Timeouts { idle, drain }: Timeouts,
     answers: Handle,
     stop: impl Future<Output = ()>,
 ) -> std::io::Result<()> {

@@ -6,14 +6,14 @@ use std::sync::{Arc, Weak};
 use burnformer_documents::{Document, Format, Translated};
 use burnformer_infer::quality_warnings;
 use burnformer_terminology::Glossary;
-use burnformer_text::Writing;
-use burnformer_translation::pivot::{into_middle, out_of_middle, through_links};
-use burnformer_translation::{Rounds, TermsTooLong};
+use burnformer_translation::{
+    Cascade, Division, Pivot, Round, Rounds, TermsTooLong, through_links,
+};
 use parking_lot::Mutex;
 
 use crate::api::Client;
 use crate::api::error::{ApiError, Result};
-use crate::compute::{Cancel, Price, compute};
+use crate::compute::{CancelWatch, Price, compute};
 use crate::engine::{Candidate, Choice, Engine, Sentence};
 use crate::formatting::formatted;
 use crate::language::LanguagePair;
@@ -23,8 +23,8 @@ use crate::queue::{Queue, Watcher};
 pub(crate) struct Pipeline<'a> {
     client: &'a Client,
     pub pair: LanguagePair,
-    /// The pairs of the models in a row: `pair`, or two with a language between.
-    legs: Vec<Leg>,
+    /// The models: that of `pair`, or two with a language between.
+    models: Cascade<ModelSlot>,
     pub choice: Choice,
     /// Prescribed translations of terms; earlier glossaries take precedence.
     pub glossaries: Vec<Arc<Glossary>>,
@@ -35,14 +35,14 @@ pub(crate) struct Pipeline<'a> {
 }
 
 /// A model of a request.
-struct Leg {
+struct ModelSlot {
     pair: LanguagePair,
     /// The queue that the request used last. The request keeps its model between steps, so that it
     /// does not wait for the model at each.
     last: Mutex<Weak<Queue>>,
 }
 
-impl Leg {
+impl ModelSlot {
     fn new(source: &str, target: &str) -> Self {
         Self {
             pair: LanguagePair {
@@ -56,14 +56,6 @@ impl Leg {
 
 /// The translations of a text: the best, then the alternatives.
 pub(crate) type Translations = Vec<String>;
-
-/// The documents of a request after a round.
-enum Round {
-    /// The documents, and the pending sentences of each.
-    Pending(Rounds, Vec<Vec<Sentence>>),
-    /// Nothing is pending: the translations.
-    Finished(Vec<Translations>),
-}
 
 impl Client {
     /// Creates a pipeline from the queue of the model for `pair`, the search settings `choice` and
@@ -80,21 +72,28 @@ impl Client {
             .chain(self.models.glossary(pair))
             .collect();
         let LanguagePair { source, target } = pair;
-        let legs = match self.models.through(pair) {
-            None => vec![Leg::new(source, target)],
-            Some(middle) => vec![Leg::new(source, middle), Leg::new(middle, target)],
+        let models = match self.models.through(pair) {
+            None => Cascade {
+                first: ModelSlot::new(source, target),
+                second: None,
+            },
+            Some(middle) => Cascade {
+                first: ModelSlot::new(source, middle),
+                second: Some(ModelSlot::new(middle, target)),
+            },
         };
         let pipeline = Pipeline {
             client: self,
             pair: pair.clone(),
-            legs,
+            models,
             choice,
             glossaries,
             keeps_formatting: false,
             before: String::new(),
         };
-        for leg in &pipeline.legs {
-            pipeline.queue_of(leg).await?;
+        pipeline.queue().await?;
+        if let Some(second) = &pipeline.models.second {
+            pipeline.queue_of(second).await?;
         }
         Ok(pipeline)
     }
@@ -106,31 +105,44 @@ impl Pipeline<'_> {
     /// # Errors
     /// Returns [`ApiError`] if there is no such model, or if it cannot be loaded.
     pub async fn queue(&self) -> Result<Arc<Queue>> {
-        self.queue_of(&self.legs[0]).await
+        self.queue_of(&self.models.first).await
     }
 
     /// The language between two models, if the request takes two.
     pub fn through(&self) -> Option<&str> {
-        let [first, _] = &self.legs[..] else {
-            return None;
-        };
-        Some(&first.pair.target)
+        let Cascade { first, second } = &self.models;
+        second.as_ref().map(|_| &*first.pair.target)
     }
 
-    /// Returns the queue of the model of `leg`. A model that was unloaded in favour of another is
+    /// Returns the engines of the models. No queue is held meanwhile: the first model may have to
+    /// leave for the second.
+    async fn engines(&self) -> Result<Cascade<Arc<dyn Engine>>> {
+        let first = self.engine_of(&self.models.first).await?;
+        let second = match &self.models.second {
+            None => None,
+            Some(slot) => Some(self.engine_of(slot).await?),
+        };
+        Ok(Cascade { first, second })
+    }
+
+    async fn engine_of(&self, slot: &ModelSlot) -> Result<Arc<dyn Engine>> {
+        Ok(self.queue_of(slot).await?.engine().clone())
+    }
+
+    /// Returns the queue of the model of `slot`. A model that was unloaded in favour of another is
     /// loaded again.
-    async fn queue_of(&self, leg: &Leg) -> Result<Arc<Queue>> {
-        let last = leg.last.lock().upgrade();
+    async fn queue_of(&self, slot: &ModelSlot) -> Result<Arc<Queue>> {
+        let last = slot.last.lock().upgrade();
         if let Some(queue) = last.filter(|queue| !queue.is_unloaded()) {
             return Ok(queue);
         }
-        let pair = &leg.pair;
+        let pair = &slot.pair;
         let queue = self.client.models.queue(pair).await.ok_or_else(|| {
             let message = format!("no model translates {pair}");
             ApiError::bad("target", message, "a pair of /languages")
         })?;
         let queue = queue.map_err(|_| ApiError::not_loaded(pair))?;
-        *leg.last.lock() = Arc::downgrade(&queue);
+        *slot.last.lock() = Arc::downgrade(&queue);
         Ok(queue)
     }
 
@@ -154,55 +166,47 @@ impl Pipeline<'_> {
         let most = self.client.limits.characters;
         let price = Price::of_text(size + self.before.len());
         let before = self.before.clone();
-        let mut engines = Vec::with_capacity(self.legs.len());
-        for leg in &self.legs {
-            engines.push(self.queue_of(leg).await?.engine().clone());
-        }
+        let engines = self.engines().await?;
         let glossaries = self.glossaries.clone();
         let mut round = compute(&self.client.sender, price, move |cancel| {
             let documents = divided(documents, &pair, &engines, cancel);
             let rounds = Rounds::new(documents, ranks, glossaries);
-            next_round(in_context(rounds, &engines, &before, &pair), most, cancel)
+            let rounds = in_context(rounds, engines.context(), &before, &pair);
+            next_round(rounds, most, cancel)
         })
         .await??;
         // After the first round there is a document for each rank.
         let most = most * ranks;
         loop {
-            let (mut rounds, pending) = match round {
-                Round::Pending(rounds, pending) => (rounds, pending),
+            let pending = match round {
+                Round::Pending(pending) => pending,
                 Round::Finished(translations) => return Ok(translations),
             };
-            let found = self.translated(&pending).await?;
+            let translations = self.translated(pending.sentences()).await?;
             round = compute(&self.client.sender, price * ranks, move |cancel| {
-                rounds.accept(found, &|| cancel.unwind_if_cancelled());
+                let rounds = pending.accept(translations, &|| cancel.unwind_if_cancelled());
                 next_round(rounds, most, cancel)
             })
             .await??;
         }
     }
 
-    /// Returns the translations of each sentence of each document.
-    async fn translated(&self, pending: &[Vec<Sentence>]) -> Result<Vec<Vec<Vec<Translated>>>> {
-        let asked = pending.concat();
-        let all = self.sentences(asked.clone()).await?;
-        let mut all = asked
-            .iter()
-            .zip(all)
-            .map(|(work, found)| self.ranked(work, found));
-        Ok(pending
-            .iter()
-            .map(|sentences| all.by_ref().take(sentences.len()).collect())
-            .collect())
+    /// Returns the translations of each of `sentences`.
+    async fn translated(&self, sentences: &[Sentence]) -> Result<Vec<Vec<Translated>>> {
+        let candidates = self.sentences(sentences.to_vec()).await?;
+        let pairs = sentences.iter().zip(candidates);
+        let ranked = pairs.map(|(sentence, candidates)| self.ranked(sentence, candidates));
+        Ok(ranked.collect())
     }
 
-    /// The translations of the sentence `work` for its document.
-    fn ranked(&self, work: &Sentence, found: Vec<Candidate>) -> Vec<Translated> {
-        let plain = found
+    /// The translations of `sentence` for its document.
+    fn ranked(&self, sentence: &Sentence, candidates: Vec<Candidate>) -> Vec<Translated> {
+        let plain = candidates
             .into_iter()
             .map(|Candidate { text, links, .. }| Translated { text, links });
         if self.keeps_formatting {
             plain
-                .map(|plain| formatted(&work.text, plain, &self.pair.target))
+                .map(|plain| formatted(&sentence.text, plain, &self.pair.target))
                 .collect()
         } else {
             plain.collect()
@@ -227,96 +231,90 @@ impl Pipeline<'_> {
         all: Vec<Sentence>,
         watcher: Option<Watcher>,
     ) -> Result<Vec<Vec<Candidate>>> {
-        let [first, second] = &self.legs[..] else {
-            return self
-                .candidates(&self.legs[0], all, self.choice, watcher)
-                .await;
+        let first = &self.models.first;
+        let Some(second) = &self.models.second else {
+            return self.candidates(first, all, self.choice, watcher).await;
         };
-        let engine = self.queue_of(first).await?.engine().clone();
-        let asked = all
-            .iter()
-            .map(|sentence| into_middle(sentence, |term| engine.can_write(term)));
-        let asked = asked.collect();
-        let best = Choice {
-            n_best: 1,
-            ..self.choice
-        };
-        let middle = self.candidates(first, asked, best, None).await?;
+        // The memories of a server lead into the target languages of its models.
+        let pivot = Pivot::new(all, |_| None);
+        let engine = self.engine_of(first).await?;
+        let asked = pivot.into_middle(|term| engine.can_write(term));
+        let middle = self.candidates(first, asked, Choice::best(), None).await?;
         let middle: Vec<Candidate> = middle
             .into_iter()
-            .map(|found| found.into_iter().next().unwrap_or_default())
+            .map(|candidates| candidates.into_iter().next().unwrap_or_default())
             .collect();
-        let pairs = all.iter().zip(&middle);
-        let asked = pairs.map(|(sentence, middle)| out_of_middle(sentence, &middle.text));
-        let last = self
-            .candidates(second, asked.collect(), self.choice, watcher)
-            .await?;
-        let mut joined = Vec::with_capacity(all.len());
-        for ((sentence, middle), found) in all.iter().zip(&middle).zip(last) {
-            let found = found.into_iter();
-            joined.push(found.map(|last| through(sentence, middle, last)).collect());
-        }
-        Ok(joined)
+        let asked = pivot.out_of_middle(middle.iter().map(|candidate| &*candidate.text));
+        let last = self.candidates(second, asked, self.choice, watcher).await?;
+        let pairs = pivot.unknown().zip(&middle);
+        let joined = pairs.zip(last).map(|((sentence, middle), candidates)| {
+            let candidates = candidates.into_iter();
+            candidates
+                .map(|last| through(sentence, middle, last))
+                .collect()
+        });
+        Ok(joined.collect())
     }
 
-    /// Returns the candidates of each sentence by the model of `leg`, from the cache or the queue. Equal sentences are
-    /// translated once.
+    /// Returns the candidates of each sentence by the model of `slot`, from the cache or the queue.
+    /// Equal sentences are translated once.
     ///
     /// # Errors
     /// Returns an [`ApiError`] if the model cannot be loaded, or if the queue or the model fails.
     async fn candidates(
         &self,
-        leg: &Leg,
+        slot: &ModelSlot,
         all: Vec<Sentence>,
         choice: Choice,
         watcher: Option<Watcher>,
     ) -> Result<Vec<Vec<Candidate>>> {
         let cache = &self.client.cache;
-        let pair = leg.pair.to_string();
+        let pair = slot.pair.to_string();
         let last: HashMap<&Sentence, usize> = all.iter().zip(0..).collect();
-        let known = last
+        let cached = last
             .keys()
-            .map(|&work| Some((work, cache.get(&pair, work, choice)?)));
-        let mut found: HashMap<&Sentence, Vec<Candidate>> = known.flatten().collect();
-        let cached = all.iter().filter(|work| found.contains_key(work)).count();
+            .map(|&sentence| Some((sentence, cache.get(&pair, sentence, choice)?)));
+        let mut found: HashMap<&Sentence, Vec<Candidate>> = cached.flatten().collect();
+        let count = all.iter().filter(|it| found.contains_key(it)).count();
         if let Some(watcher) = &watcher {
-            for (index, work) in all.iter().enumerate() {
-                if let Some(best) = found.get(work).and_then(|found| found.first()) {
+            for (index, sentence) in all.iter().enumerate() {
+                let candidates = found.get(sentence);
+                if let Some(best) = candidates.and_then(|candidates| candidates.first()) {
                     watcher(index, &best.text);
                 }
             }
         }
-        self.client.metrics.cached.inc_by(cached as u64);
+        self.client.metrics.cached.inc_by(count as u64);
         while found.len() < last.len() {
-            let queue = self.queue_of(leg).await?;
-            let asked: Vec<&Sentence> = all
+            let queue = self.queue_of(slot).await?;
+            let missing: Vec<&Sentence> = all
                 .iter()
                 .zip(0..)
-                .filter(|(work, index)| last[work] == *index && !found.contains_key(work))
-                .map(|(work, _)| work)
+                .filter(|(it, index)| last[it] == *index && !found.contains_key(it))
+                .map(|(sentence, _)| sentence)
                 .collect();
-            let work = asked.iter().copied().cloned().collect();
-            let of_asked = watcher.as_ref().map(|it| watcher_of(&all, &asked, it));
+            let sentences = missing.iter().copied().cloned().collect();
+            let watcher_of_missing = watcher.as_ref().map(|it| watcher_of(&all, &missing, it));
             let answers = queue
-                .translate(&self.client.sender, work, choice, of_asked)
+                .translate(&self.client.sender, sentences, choice, watcher_of_missing)
                 .await?;
             let unloaded = queue.is_unloaded();
-            for (work, candidates) in asked.into_iter().zip(answers) {
+            for (sentence, candidates) in missing.into_iter().zip(answers) {
                 // A queue that is unloaded leaves sentences without candidates.
                 if !unloaded || !candidates.is_empty() {
-                    cache.put(&pair, work.clone(), choice, &candidates);
-                    found.insert(work, candidates);
+                    cache.put(&pair, sentence.clone(), choice, &candidates);
+                    found.insert(sentence, candidates);
                 }
             }
         }
         Ok(all
             .iter()
             .zip(0..)
-            .map(|(work, index)| {
-                if last[work] == index {
-                    found.remove(work)
+            .map(|(sentence, index)| {
+                if last[sentence] == index {
+                    found.remove(sentence)
                 } else {
-                    found.get(work).cloned()
+                    found.get(sentence).cloned()
                 }
             })
             .map(Option::unwrap_or_default)
@@ -324,11 +322,11 @@ impl Pipeline<'_> {
     }
 }
 
-/// The watcher of `asked` that tells `watcher` about all sentences of `all` that are equal to one of
-/// them.
-fn watcher_of(all: &[Sentence], asked: &[&Sentence], watcher: &Watcher) -> Watcher {
-    let mut indices = vec![Vec::new(); asked.len()];
-    let places: HashMap<&Sentence, usize> = asked.iter().copied().zip(0..).collect();
+/// The watcher of `missing` that tells `watcher` about all sentences of `all` that are equal to one
+/// of them.
+fn watcher_of(all: &[Sentence], missing: &[&Sentence], watcher: &Watcher) -> Watcher {
+    let mut indices = vec![Vec::new(); missing.len()];
+    let places: HashMap<&Sentence, usize> = missing.iter().copied().zip(0..).collect();
     for (index, sentence) in all.iter().enumerate() {
         if let Some(&place) = places.get(sentence) {
             indices[place].push(index);
@@ -360,42 +358,33 @@ fn through(sentence: &Sentence, middle: &Candidate, last: Candidate) -> Candidat
 fn divided(
     documents: Vec<Document>,
     pair: &LanguagePair,
-    engines: &[Arc<dyn Engine>],
-    cancel: &Cancel,
+    engines: &Cascade<Arc<dyn Engine>>,
+    cancel: &CancelWatch,
 ) -> Vec<Document> {
     // The memory of the first of two models has translations into another language.
-    let memory = match engines {
-        [engine] => Some(engine),
-        _ => None,
+    let memory = match engines.second {
+        None => Some(&engines.first),
+        Some(_) => None,
     };
-    let mut divided = Vec::with_capacity(documents.len());
-    for mut document in documents {
-        document.divide([Some(&pair.source), Some(&pair.target)], &|sentence| {
+    let division = Division {
+        languages: [Some(&pair.source), Some(&pair.target)],
+        abbreviations: None,
+        fits: &|sentence| {
             cancel.unwind_if_cancelled();
-            engines.iter().all(|engine| engine.fits(sentence))
-        });
-        let remembered = |segment: &str, context: &str| memory?.remembered(segment, context);
-        let writing = Writing::between(&pair.source, &pair.target);
-        divided.push(document.with_writing(writing).with_memory(&remembered));
-    }
-    divided
+            engines.fits(sentence)
+        },
+        memory: &|segment, context| memory?.remembered(segment, context),
+    };
+    let documents = documents.into_iter();
+    documents.map(|it| division.divide(it)).collect()
 }
 
 /// The longest sentence of a context, in bytes. A longer one would not fit in front of a sentence.
 const MAX_CONTEXT_BYTES: usize = 4096;
 
-/// Returns `rounds` with the context that the model of a single one of `engines` reads. The text `before`
-/// stands before each document. Two models translate sentences alone.
-fn in_context(
-    rounds: Rounds,
-    engines: &[Arc<dyn Engine>],
-    before: &str,
-    pair: &LanguagePair,
-) -> Rounds {
-    let count = match engines {
-        [engine] => engine.context(),
-        _ => 0,
-    };
+/// Returns `rounds` with the last `count` sentences before each sentence as its context. The text
+/// `before` stands before each document.
+fn in_context(rounds: Rounds, count: usize, before: &str, pair: &LanguagePair) -> Rounds {
     if count == 0 {
         return rounds;
     }
@@ -407,17 +396,10 @@ fn in_context(
     rounds.with_context(count, before)
 }
 
-/// Returns `rounds` with their pending sentences, or finishes them if there are none. All terms
-/// together may have `most` bytes.
-fn next_round(rounds: Rounds, most: usize, cancel: &Cancel) -> Result<Round> {
-    let pending = rounds
-        .pending(most, &|| cancel.unwind_if_cancelled())
-        .map_err(terms_too_long)?;
-    if pending.iter().all(Vec::is_empty) {
-        let translations = rounds.finish(&|| cancel.unwind_if_cancelled());
-        return Ok(Round::Finished(translations));
-    }
-    Ok(Round::Pending(rounds, pending))
+/// Begins the next of `rounds`. All terms together may have `most` bytes.
+fn next_round(rounds: Rounds, most: usize, cancel: &CancelWatch) -> Result<Round> {
+    let round = rounds.advance(most, &|| cancel.unwind_if_cancelled());
+    round.map_err(terms_too_long)
 }
 
 fn terms_too_long(error: TermsTooLong) -> ApiError {
@@ -429,8 +411,7 @@ fn terms_too_long(error: TermsTooLong) -> ApiError {
 }
 
 /// Returns `sentence` with the terms that `glossaries` require in its translation. `left` is the
-/// number of bytes that remain for terms. It is limited because a short term can prescribe a long
-/// translation in every sentence.
+/// number of bytes that remain for terms.
 ///
 /// # Errors
 /// Returns an error if the terms are longer than `left`.
@@ -439,9 +420,6 @@ pub(crate) fn with_terms(
     glossaries: &[Arc<Glossary>],
     left: &mut usize,
 ) -> Result<Sentence> {
-    let sentence = sentence.with_terms(glossaries);
-    *left = left
-        .checked_sub(sentence.size_of_terms())
-        .ok_or_else(|| terms_too_long(TermsTooLong))?;
-    Ok(sentence)
+    let sentence = sentence.with_terms_within(glossaries, left);
+    sentence.map_err(terms_too_long)
 }

@@ -17,15 +17,16 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use crate::api::error::ApiError;
 use crate::api::files::is_prefix;
 use crate::api::{ALL_WORK, Service, Shared, deepl, routes};
+use crate::bodies;
 use crate::cache::Cache;
+use crate::connections::{self, Timeouts};
 use crate::error::ServerError;
 use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::pages::Pages;
 use crate::sender::{Budget, Keys};
 use crate::settings::ServerSettings;
-use crate::store::{FETCHED, MAX_STORED, Store, USED};
-use crate::{bodies, connections};
+use crate::store::{FILE_RETENTION, GLOSSARY_RETENTION, MAX_STORED, Store};
 
 /// Translation over HTTP.
 pub struct Server {
@@ -58,8 +59,8 @@ impl Server {
             metrics,
             keys: Keys::new(&settings.keys),
             limits,
-            files: Store::new(MAX_STORED, FETCHED),
-            glossaries: Store::new(MAX_STORED, USED),
+            files: Store::new(MAX_STORED, FILE_RETENTION),
+            glossaries: Store::new(MAX_STORED, GLOSSARY_RETENTION),
             bodies: bodies::budget(limits.body),
             work: Budget::new(ALL_WORK),
             requests: Budget::new(connections::most()),
@@ -113,8 +114,11 @@ impl Server {
                 self.service.models.queue(&pair).await.transpose()?;
             }
         }
-        let times = (self.service.limits.idle, self.drain);
-        Ok(connections::serve(self.listener, self.router, times, stop).await?)
+        let timeouts = Timeouts {
+            idle: self.service.limits.idle,
+            drain: self.drain,
+        };
+        Ok(connections::serve(self.listener, self.router, timeouts, stop).await?)
     }
 }
 

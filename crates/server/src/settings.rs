@@ -16,7 +16,8 @@ pub struct Limits {
     pub characters: usize,
     /// The maximum number of texts, or sentences, of a request.
     pub texts: usize,
-    /// The maximum number of alternatives, and the maximum beam size.
+    /// The maximum number of alternatives. The maximum beam size is one more, as the beam has the best
+    /// translation as well.
     pub alternatives: usize,
     /// The maximum number of terms in the glossary of a request.
     pub terms: usize,

@@ -14,12 +14,26 @@ use crate::sender::{Budget, Permit, Sender};
 /// The maximum size in bytes of all stored files, and again of all stored glossaries.
 pub(crate) const MAX_STORED: usize = 64 << 20;
 
-/// How long a translated file is kept, and how long it is not removed for the files of other
-/// senders.
-pub(crate) const FETCHED: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(60)];
+/// How long a value is stored.
+#[derive(Clone, Copy)]
+pub(crate) struct Retention {
+    /// How long it is kept.
+    kept: Duration,
+    /// How long it is not removed for the values of other senders.
+    protected: Duration,
+}
 
-/// How long a glossary is kept, and how long it is not removed for the glossaries of other senders.
-pub(crate) const USED: [Duration; 2] = [Duration::MAX, Duration::from_secs(3_600)];
+/// The retention of a translated file.
+pub(crate) const FILE_RETENTION: Retention = Retention {
+    kept: Duration::from_secs(600),
+    protected: Duration::from_secs(60),
+};
+
+/// The retention of a glossary.
+pub(crate) const GLOSSARY_RETENTION: Retention = Retention {
+    kept: Duration::MAX,
+    protected: Duration::from_secs(3_600),
+};
 
 /// The maximum number of values of a sender. They are listed in one answer, since clients of DeepL
 /// do not support paging.
@@ -68,8 +82,14 @@ impl StoredFile {
 #[derive(Clone)]
 pub(crate) enum FileState {
     Translating,
-    /// The translated file, the number of characters of its source, and what stays in its language.
-    Done(Arc<[u8]>, usize, String),
+    Done {
+        /// The translated file.
+        bytes: Arc<[u8]>,
+        /// The number of characters of its source.
+        source_chars: usize,
+        /// What stays in the source language, such as names of sheets.
+        untranslated: String,
+    },
     /// The error message.
     Failed(String),
 }
@@ -79,8 +99,7 @@ pub(crate) enum FileState {
 /// until then, a value without room is refused.
 pub(crate) struct Store<T> {
     budget: Arc<Budget>,
-    /// How long a value is kept, and how long it is not removed for the values of other senders.
-    times: [Duration; 2],
+    retention: Retention,
     values: Mutex<LruCache<String, Entry<T>>>,
 }
 
@@ -101,12 +120,11 @@ impl<T> Entry<T> {
 }
 
 impl<T: Clone> Store<T> {
-    /// Creates a store for values of at most `most` bytes together. `times` are how long a value is
-    /// kept, and how long it is not removed for the values of other senders.
-    pub fn new(most: usize, times: [Duration; 2]) -> Self {
+    /// Creates a store for values of at most `most` bytes together.
+    pub fn new(most: usize, retention: Retention) -> Self {
         Self {
             budget: Budget::new(most),
-            times,
+            retention,
             values: Mutex::new(LruCache::unbounded()),
         }
     }
@@ -130,13 +148,13 @@ impl<T: Clone> Store<T> {
         while values.iter().filter(|(_, it)| it.is_of(sender)).count() >= MAX_VALUES {
             pop_oldest(values, |entry| entry.is_of(sender));
         }
-        let [kept, safe] = self.times;
+        let Retention { kept, protected } = self.retention;
         let mut permit = self.budget.permit(sender);
         // 512 bytes are an estimate for the parts besides the text.
         while !permit.grow(bytes + 512) {
             let is_room_made =
                 pop_oldest(values, |entry| entry.is_of(sender) || entry.age() >= kept)
-                    || pop_oldest(values, |entry| entry.age() >= safe);
+                    || pop_oldest(values, |entry| entry.age() >= protected);
             if !is_room_made {
                 return false;
             }
@@ -166,7 +184,7 @@ impl<T: Clone> Store<T> {
     fn find(&self, id: &str, may_have: impl Fn(&Sender) -> bool) -> Option<T> {
         let values = self.values.lock();
         let entry = values.peek(id)?;
-        let is_found = entry.since.elapsed() < self.times[0] && may_have(&entry.permit.sender);
+        let is_found = entry.age() < self.retention.kept && may_have(&entry.permit.sender);
         is_found.then(|| entry.value.clone())
     }
 
@@ -249,7 +267,7 @@ mod tests {
     }
 
     fn kept(most: usize) -> Store<Vec<u8>> {
-        Store::new(most, FETCHED)
+        Store::new(most, FILE_RETENTION)
     }
 
     fn put(files: &Store<Vec<u8>>, number: u8, bytes: &[u8]) -> Option<String> {
@@ -313,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_value_is_replaced_only_if_it_has_not_changed_and_if_there_is_room() {
-        let store = Store::new(3_000, FETCHED);
+        let store = Store::new(3_000, FILE_RETENTION);
         let [old, new, other] = [1, 2, 3].map(Arc::new);
         assert!(store.put(&sender(1), "a", old.clone(), 8));
         assert_eq!(store.replace("a", &old, new.clone(), 8), Replaced::Done);
@@ -356,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_identifiers_have_a_byte_in_common_more_often_than_by_chance() {
+    fn digits_of_identifiers_are_evenly_distributed() {
         let all: Vec<String> = (0..1_000).map(|_| unguessable()).collect();
         assert!(all.iter().all(|id| id.len() == 32));
         // Each of the 32 digits has 16 values: the rarest of them comes some 62 times.

@@ -8,7 +8,7 @@ use burnformer_terminology::Glossary;
 
 use crate::api::Client;
 use crate::api::error::{ApiError, Result};
-use crate::compute::{Cancel, Price, compute};
+use crate::compute::{CancelWatch, Price, compute};
 use crate::engine::Choice;
 use crate::language::LanguagePair;
 use crate::pipeline::Translations;
@@ -67,7 +67,7 @@ impl Reading {
         self,
         texts: Vec<String>,
         target: Option<&str>,
-        cancel: &Cancel,
+        cancel: &CancelWatch,
     ) -> Result<Vec<ReadText>> {
         let mut read = Vec::with_capacity(texts.len());
         for text in texts {
@@ -188,10 +188,7 @@ impl Client {
         pairs: &[LanguagePair],
         glossaries: Vec<Arc<Glossary>>,
     ) -> Result<String> {
-        let choice = Choice {
-            n_best: 1,
-            ..Choice::default()
-        };
+        let choice = Choice::best();
         let all = self.translate(read, pairs, choice, glossaries).await?;
         Ok(best(all).concat())
     }

@@ -396,7 +396,7 @@ impl Validator {
         device: &Device,
     ) -> Result<Translator> {
         let model = NeuralModel::new(config.clone(), model.clone(), device);
-        let generation = self.generation(self.settings.beam, self.settings.alpha);
+        let generation = self.generation(self.settings.beam, self.settings.alpha)?;
         let tokenizers = self.tokenizers.clone();
         Ok(Translator::new(Box::new(model), tokenizers, generation)?)
     }
@@ -407,7 +407,7 @@ impl Validator {
         translator: &Translator,
         validation: &mut Validation,
     ) -> Result<()> {
-        let generation = self.generation(self.settings.beam, self.settings.alpha);
+        let generation = self.generation(self.settings.beam, self.settings.alpha)?;
         let texts = self.quick_translations(text, translator, &generation)?;
         let bleu = text.writing.bleu();
         validation.bleu = Some(text.value(&bleu, &texts)?);
@@ -431,7 +431,7 @@ impl Validator {
         beam: usize,
         alpha: f64,
     ) -> Result<(String, f64)> {
-        let generation = self.generation(beam, alpha);
+        let generation = self.generation(beam, alpha)?;
         let mut sum = 0.0;
         for text in &self.texts {
             let texts = self.translations(text, translator, &generation)?;
@@ -534,12 +534,17 @@ impl Validator {
             .collect())
     }
 
-    /// The default settings of the run's models, with another beam and length penalty.
-    fn generation(&self, beam_size: usize, alpha: f64) -> GenerationSettings {
+    /// The default settings of the run's models for the best translation of each line, with another
+    /// beam and length penalty.
+    ///
+    /// # Errors
+    /// Returns [`TrainError::Infer`](crate::TrainError::Infer) if one of both is out of its range.
+    fn generation(&self, beam: usize, alpha: f64) -> Result<GenerationSettings> {
         let mut generation = self.generation.clone();
-        generation.search.beam_size = beam_size;
         generation.search.length_penalty = LengthPenalty::Gnmt(alpha);
-        generation
+        let set = generation.search.set_n_best(1, Some(beam));
+        set.map_err(InferError::from)?;
+        Ok(generation)
     }
 }
 
@@ -697,7 +702,7 @@ mod tests {
                 .unwrap()
                 .unwrap();
             let measured = validator.validate(&shape, &model, &device).unwrap();
-            let mut generation = validator.generation(1, 0.0);
+            let mut generation = validator.generation(1, 0.0).unwrap();
             generation.protections.second_search = !asks;
             generation.protections.keep_parts = !asks;
             let model = NeuralModel::new(shape.clone(), as_saved(&model), &device);

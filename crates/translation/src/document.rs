@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use burnformer_data::corpus::open_bytes;
-use burnformer_documents::{Document, MessageState, Remembered, WholeFile};
+use burnformer_documents::{MessageState, Remembered, WholeFile};
 use burnformer_files::{FileKind, read_to_end};
 use burnformer_infer::{Cancel, TranslateOptions};
 
+use crate::division::Division;
 use crate::error::{TranslationError, TranslationProblem};
-use crate::rounds::Rounds;
+use crate::rounds::{Round, Rounds};
 use crate::route::Route;
 
 /// Reads the file `path` in the format `kind`, the name of a format or a file extension.
@@ -39,28 +40,31 @@ pub fn translate(
     cancel: &Cancel,
 ) -> Result<Vec<u8>, TranslationError> {
     let [source, target] = route.languages();
-    let languages = [language.or(source), target];
     let options = route.first.options;
-    let document = Document::try_parse(&file.text, file.format, languages, more, &|sentence| {
-        route.fits(sentence)
-    })?
-    .with_writing(route.writing())
-    .with_memory(&|text, context| remembered(options, text, context));
-    let rounds = Rounds::new(vec![document], 1, Vec::new());
+    let division = Division {
+        languages: [source, target],
+        abbreviations: language,
+        fits: &|sentence| route.fits(sentence),
+        memory: &|text, context| remembered(options, text, context),
+    };
+    let document = division.read(&file.text, file.format, more)?;
     let before = route.before.unwrap_or_default().iter();
     let before = before.map(|sentence| sentence.as_str().into()).collect();
+    let rounds = Rounds::new(vec![document], 1, Vec::new());
     let mut rounds = rounds.with_context(route.context(), before);
     loop {
-        // The terms come from the options.
-        let pending = rounds.pending(usize::MAX, &|| ()).unwrap_or_default();
-        let sentences = pending.concat();
-        if sentences.is_empty() {
-            let text = rounds.finish(&|| ()).concat().concat();
-            return Ok(file.write(text, languages));
+        let round = rounds.advance(usize::MAX, &|| ());
+        match round.expect("terms come from the options, not from the rounds") {
+            Round::Finished(texts) => {
+                let languages = [language.or(source), target];
+                return Ok(file.write(texts.concat().concat(), languages));
+            }
+            Round::Pending(pending) => {
+                let translations = route.translate(pending.sentences(), cancel)?;
+                let best = translations.into_iter().map(|translated| vec![translated]);
+                rounds = pending.accept(best.collect(), &|| ());
+            }
         }
-        let found = route.translate(&sentences, cancel)?;
-        let found = found.into_iter().map(|translated| vec![translated]);
-        rounds.accept(vec![found.collect()], &|| ());
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::slice::from_ref;
 
-use burnformer_documents::Translated;
+use burnformer_documents::{Link, Translated};
 use burnformer_infer::{
     Cancel, InferError, Term, TextContext, TextRequest, TranslateOptions, Translation, Translator,
 };
-use burnformer_text::Writing;
 
-use crate::pivot::{into_middle, out_of_middle, through_links};
+use crate::division::{Cascade, Model};
+use crate::pivot::{Pivot, through_links};
 use crate::rounds::Sentence;
 
 type Result<T> = std::result::Result<T, InferError>;
@@ -20,6 +20,20 @@ pub struct Leg<'a> {
     pub translator: &'a Translator,
     /// Its options.
     pub options: &'a TranslateOptions,
+}
+
+impl Model for Leg<'_> {
+    fn fits(&self, sentence: &str) -> bool {
+        self.translator.fits(sentence, self.options)
+    }
+
+    fn context(&self) -> usize {
+        self.translator.context().map_or(0, |it| it.source)
+    }
+
+    fn can_write(&self, term: &Term) -> bool {
+        self.translator.terms(from_ref(term), &[]).is_ok()
+    }
 }
 
 /// One translator, or two of which the second translates what the first returns.
@@ -58,19 +72,15 @@ impl<'a> Route<'a> {
         [self.first.options.languages.source(), target]
     }
 
-    /// Returns whether `sentence` fits into each model without being cut. Its translation into the
-    /// language between is taken to be about as long.
-    pub fn fits(&self, sentence: &str) -> bool {
-        let fits = |leg: &Leg| leg.translator.fits(sentence, leg.options);
-        fits(&self.first) && self.second.as_ref().is_none_or(fits)
+    /// The translators in a row.
+    fn cascade(&self) -> Cascade<Leg<'a>> {
+        let Self { first, second, .. } = *self;
+        Cascade { first, second }
     }
 
-    /// The number format for amounts that are put back into a document.
-    pub fn writing(&self) -> Option<Writing> {
-        match self.languages() {
-            [Some(from), Some(into)] => Writing::between(from, into),
-            _ => None,
-        }
+    /// Returns whether `sentence` fits into each model without being cut.
+    pub fn fits(&self, sentence: &str) -> bool {
+        self.cascade().fits(sentence)
     }
 
     /// Translates `sentences`, with links where they ask for them. After `cancel`, no further sentence
@@ -80,50 +90,46 @@ impl<'a> Route<'a> {
     /// Returns the errors of [`Translator::translate`] and [`Translator::links`].
     pub fn translate(&self, sentences: &[Sentence], cancel: &Cancel) -> Result<Vec<Translated>> {
         let Asked { requests, middle } = self.requests(sentences, cancel)?;
-        let requests = self.in_context(requests, sentences);
-        let last = self.last();
-        let mut all = Vec::with_capacity(sentences.len());
-        let found = last.translate(requests)?;
-        for ((sentence, middle), Translation { text, .. }) in
-            sentences.iter().zip(&middle).zip(found)
-        {
-            let links = match middle {
-                _ if !sentence.links || cancel.is_cancelled() => Vec::new(),
-                None => last
-                    .translator
-                    .links(&sentence.text, &text, &last.options.languages)?,
-                Some(middle) => {
-                    let languages = &last.options.languages;
-                    let links = last.translator.links(&middle.text, &text, languages)?;
-                    through_links(&middle.links, links)
-                }
+        let translations = self.last().translate(requests)?;
+        let mut translated = Vec::with_capacity(sentences.len());
+        for ((sentence, middle), translation) in sentences.iter().zip(&middle).zip(translations) {
+            let text = translation.text;
+            let links = if sentence.links && !cancel.is_cancelled() {
+                self.links(sentence, middle.as_ref(), &text)?
+            } else {
+                Vec::new()
             };
-            all.push(Translated { text, links });
+            translated.push(Translated { text, links });
         }
-        Ok(all)
+        Ok(translated)
     }
 
-    /// `requests` in the contexts of `sentences`. Two models in a row translate sentences alone.
-    fn in_context(
+    /// The links between `text` and `sentence`, of which it is the translation: through `middle`, if
+    /// a translator has translated the sentence into the language between.
+    fn links(
         &self,
-        mut requests: Vec<TextRequest>,
-        sentences: &[Sentence],
-    ) -> Vec<TextRequest> {
-        if self.second.is_none() {
-            for (request, sentence) in requests.iter_mut().zip(sentences) {
-                let context = sentence.context.iter().map(|before| &**before);
-                request.context = TextContext::of_sources(context);
-            }
-        }
-        requests
+        sentence: &Sentence,
+        middle: Option<&Translated>,
+        text: &str,
+    ) -> Result<Vec<Link>> {
+        let Leg {
+            translator,
+            options,
+        } = self.last();
+        let source = middle.map_or(&sentence.text, |middle| &middle.text);
+        let links = translator.links(source, text, &options.languages)?;
+        Ok(match middle {
+            None => links,
+            Some(middle) => through_links(&middle.links, links),
+        })
     }
 
     /// The number of previous sentences in the context of a sentence.
     pub fn context(&self) -> usize {
-        if self.second.is_some() || self.before.is_none() {
-            return 0;
+        match self.before {
+            None => 0,
+            Some(_) => self.cascade().context(),
         }
-        self.first.translator.context().map_or(0, |it| it.source)
     }
 
     /// The last translator.
@@ -146,65 +152,41 @@ impl<'a> Route<'a> {
             });
         };
         let options = self.first.options;
-        let known: Vec<Option<String>> = sentences
-            .iter()
-            .map(|sentence| options.remembered(&sentence.text))
-            .zip(sentences)
-            .map(|(known, sentence)| known.filter(|_| sentence.prefix.is_empty()))
-            .collect();
-        let pairs = sentences.iter().zip(&known);
-        let unknown = pairs.filter(|(_, known)| known.is_none());
-        let unknown = self.with_terms(unknown.map(|(sentence, _)| sentence));
-        let translated = self.halfway(&unknown, cancel)?;
-        let pairs = unknown.iter().zip(&translated);
-        let asked: Vec<Sentence> = pairs
-            .map(|(sentence, middle)| out_of_middle(sentence, &middle.text))
-            .collect();
-        let mut asked = second.requests(&asked, cancel)?.into_iter();
-        let mut translated = translated.into_iter();
-        let mut all = Asked::default();
-        for (sentence, known) in sentences.iter().zip(known) {
-            match known {
-                Some(text) => {
-                    all.requests.push(TextRequest::known(&sentence.text, text));
-                    all.middle.push(None);
-                }
-                None => {
-                    all.requests.extend(asked.next());
-                    all.middle.push(translated.next());
-                }
-            }
-        }
-        Ok(all)
+        let pivot = Pivot::new(self.with_terms(sentences), |text| options.remembered(text));
+        let middle = self.halfway(&pivot, cancel)?;
+        let texts = middle.iter().map(|translated| &*translated.text);
+        let requests = second.requests(&pivot.out_of_middle(texts), cancel)?;
+        let translated = requests.into_iter().zip(middle.into_iter().map(Some));
+        let asked = pivot.joined(translated, |sentence, text| {
+            (TextRequest::known(&sentence.text, text), None)
+        });
+        let (requests, middle) = asked.into_iter().unzip();
+        Ok(Asked { requests, middle })
     }
 
     /// Returns `sentences` with their terms of the glossary.
-    fn with_terms<'s>(&self, sentences: impl Iterator<Item = &'s Sentence>) -> Vec<Sentence> {
+    fn with_terms(&self, sentences: &[Sentence]) -> Vec<Sentence> {
         let glossary = self.first.options.glossary.as_ref();
         let glossaries = glossary.map(from_ref).unwrap_or_default();
-        let with_terms = |sentence: &Sentence| sentence.clone().with_terms(glossaries);
-        sentences.map(with_terms).collect()
+        let sentences = sentences.iter().cloned();
+        sentences.map(|it| it.with_terms(glossaries)).collect()
     }
 
-    /// Translates `sentences` by the first of two translators. Their terms stay as they are.
-    fn halfway(&self, sentences: &[Sentence], cancel: &Cancel) -> Result<Vec<Translated>> {
-        let translator = self.first.translator;
-        let can_write = |term: &Term| translator.terms(from_ref(term), &[]).is_ok();
-        let asked: Vec<Sentence> = sentences
-            .iter()
-            .map(|sentence| into_middle(sentence, can_write))
-            .collect();
+    /// Translates the sentences of `pivot` by the first of two translators. Their terms stay as they
+    /// are.
+    fn halfway(&self, pivot: &Pivot, cancel: &Cancel) -> Result<Vec<Translated>> {
+        let sentences = pivot.into_middle(|term| self.first.can_write(term));
         let options = TranslateOptions {
             glossary: None,
             memory: None,
             ..self.first.options.clone()
         };
-        Route::direct(translator, &options).translate(&asked, cancel)
+        Route::direct(self.first.translator, &options).translate(&sentences, cancel)
     }
 }
 
 /// Requests to the last translator of a route.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Asked {
     /// A request for each sentence.
     pub requests: Vec<TextRequest>,
@@ -231,7 +213,8 @@ impl Leg<'_> {
             .translate_documents(&mut requests, &begins, &history, self.options)
     }
 
-    /// Returns `sentences` as requests with their prefixes and terms, or the terms of the options.
+    /// Returns `sentences` as requests with their prefixes, their contexts, and their terms or those of
+    /// the options.
     fn requests(&self, sentences: &[Sentence], cancel: &Cancel) -> Result<Vec<TextRequest>> {
         let texts: Vec<&str> = sentences
             .iter()
@@ -247,6 +230,8 @@ impl Leg<'_> {
             }
             request.search.prefix = target.encode(&sentence.prefix);
             request.search.cancel = cancel.clone();
+            let context = sentence.context.iter().map(|before| &**before);
+            request.context = TextContext::of_sources(context);
         }
         Ok(requests)
     }

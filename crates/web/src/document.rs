@@ -2,7 +2,7 @@
 //! markup.
 
 use burnformer_documents::{Document as Text, Link, Translated, WholeFile};
-use burnformer_text::Writing;
+use burnformer_translation::Division;
 use js_sys::Function;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
@@ -32,18 +32,19 @@ impl Document {
         fits: &Function,
     ) -> Result<Document, JsError> {
         let file = WholeFile::read(bytes, kind)?;
-        let parsed = Text::try_parse(
-            &file.text,
-            file.format,
-            known(&[from, into]),
-            &[],
-            &|text: &str| {
-                fits.call1(&JsValue::NULL, &text.into())
-                    .is_ok_and(|answer| answer.is_truthy())
-            },
-        )?;
-        let document = parsed.with_writing(Writing::between(from, into));
-        let languages = [from, into].map(Into::into);
+        let fits = |text: &str| {
+            let answer = fits.call1(&JsValue::NULL, &text.into());
+            answer.is_ok_and(|answer| answer.is_truthy())
+        };
+        let languages = [from, into];
+        let division = Division {
+            languages: known(&languages),
+            abbreviations: None,
+            fits: &fits,
+            memory: &|_, _| None,
+        };
+        let document = division.read(&file.text, file.format, &[])?;
+        let languages = languages.map(Into::into);
         Ok(Self {
             file,
             document,

@@ -189,17 +189,15 @@ impl Searching {
             languages,
             ..translator.options()
         };
-        let search = &mut options.search;
-        search.n_best = n_best;
-        search.beam_size = self.beam.unwrap_or(search.beam_size.max(n_best));
         if let Some(alpha) = self.alpha {
-            search.length_penalty = LengthPenalty::Gnmt(alpha);
+            options.search.length_penalty = LengthPenalty::Gnmt(alpha);
         }
         let protections = &mut options.protections;
         protections.second_search = self.second_search.unwrap_or(protections.second_search);
         protections.keep_parts = self.keep_parts.unwrap_or(protections.keep_parts);
         change(&mut options);
-        options.search.validate().map_err(of_options)?;
+        let set = options.search.set_n_best(n_best, self.beam);
+        set.map_err(of_options)?;
         Ok(options)
     }
 }

@@ -29,7 +29,7 @@ pub fn long_sentences(seed: u64, count: u64) -> Value {
     let sentences: Vec<String> = (0..count)
         .map(|number| letters(seed * 1000 + number))
         .collect();
-    json!({"sentences": sentences, "source": "de", "target": "en", "beam": 10, "alternatives": 10, "links": true})
+    json!({"sentences": sentences, "source": "de", "target": "en", "beam": 11, "alternatives": 10, "links": true})
 }
 
 /// Long sentences, sentences without end, lists and texts of many lines, of clients that stay for

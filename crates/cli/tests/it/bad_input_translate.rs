@@ -241,7 +241,7 @@ fn settings_out_of_range_are_wrong_usage() {
         (&["--nbest", "0"], &["--nbest", "1..=1000"]),
         (
             &["--nbest", "5", "--beam", "2"],
-            &["--nbest = 5", "raise --beam"],
+            &["--nbest = 5", "--beam = 2", "raise --beam"],
         ),
         (&["--alpha=-1"], &["-1", "at least 0"]),
         (&["--alpha=nan"], &["NaN", "at least 0"]),

@@ -14,6 +14,7 @@ mod crossing;
 mod devices;
 mod distill;
 mod documents;
+mod doors;
 mod embedded_models;
 mod endless;
 mod examples;

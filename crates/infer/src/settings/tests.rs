@@ -41,6 +41,47 @@ fn settings_out_of_range_are_refused_by_name() {
 }
 
 #[test]
+fn a_beam_that_is_not_named_is_as_wide_as_the_hypotheses_and_a_named_one_is_not_changed() {
+    let beams = [
+        (1, None, Ok(4)),
+        (4, None, Ok(4)),
+        (9, None, Ok(9)),
+        (1, Some(1), Ok(1)),
+        (3, Some(3), Ok(3)),
+        (5, Some(9), Ok(9)),
+        (
+            5,
+            Some(2),
+            Err("n_best = 5: it cannot exceed beam_size = 2; lower it, or raise beam_size"),
+        ),
+        (
+            1,
+            Some(0),
+            Err("beam_size = 0: between 1 and 1000 are possible"),
+        ),
+    ];
+    for (n_best, beam, expected) in beams {
+        let mut settings = SearchSettings::default();
+        let set = settings.set_n_best(n_best, beam);
+        let set = set.map(|()| settings.beam_size);
+        let expected = expected.map_err(String::from);
+        assert_eq!(
+            set.map_err(|error| error.to_string()),
+            expected,
+            "{n_best}, {beam:?}"
+        );
+    }
+    let mut sampled = SearchSettings {
+        sampling: Some(Sampling::default()),
+        ..SearchSettings::default()
+    };
+    for (beam, expected) in [(None, 4), (Some(2), 2)] {
+        sampled.set_n_best(9, beam).expect("samples need no beam");
+        assert_eq!((sampled.n_best, sampled.beam_size), (9, expected));
+    }
+}
+
+#[test]
 fn samples_may_outnumber_the_beam() {
     let sampling = Some(Sampling::default());
     let settings = SearchSettings {

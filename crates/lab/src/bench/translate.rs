@@ -151,8 +151,7 @@ fn measure(args: &Args, model: &Path) -> Result<Value> {
     let translator = Translator::load_as(&[model], &device, Some(args.compute))?;
     let loaded = start.elapsed().as_secs_f64();
     let mut options = translator.options();
-    options.search.beam_size = args.beam;
-    options.search.n_best = 1;
+    options.search.set_n_best(1, Some(args.beam))?;
     if let Some(length) = args.length {
         options.search.min_length = length;
         options.search.max_length = Some(length);

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::body::Fields;
 use super::error::{ApiError, Errors, Result};
 use super::{Client, page};
-use crate::compute::{Cancel, Price, compute};
+use crate::compute::{CancelWatch, Price, compute};
 use crate::engine::Choice;
 use crate::queue::QueueError;
 
@@ -50,7 +50,7 @@ pub(crate) async fn attention(
     Fields(client, request): Fields<AttentionRequest>,
 ) -> Result<impl IntoResponse> {
     let sentence = look(&client, request).await?;
-    let json = compute(&client.sender, PRICE, move |_: &Cancel| {
+    let json = compute(&client.sender, PRICE, move |_: &CancelWatch| {
         serde_json::to_vec(&sentence)
     })
     .await?
@@ -67,7 +67,7 @@ pub(crate) async fn view(
     let title = format!("Attention, {} to {}", request.source, request.target);
     let sentence = look(&client, request).await?;
     Ok(page::html(
-        compute(&client.sender, PRICE, move |_: &Cancel| {
+        compute(&client.sender, PRICE, move |_: &CancelWatch| {
             linked_page(&title, &[sentence], "attention.css", "attention.js")
         })
         .await?,
@@ -97,7 +97,7 @@ async fn look(client: &Client, request: AttentionRequest) -> Result<SentenceAtte
         let look = async |translation: String| {
             let engine = engine.clone();
             let sentence = sentence.clone();
-            let found = compute(&client.sender, PRICE, move |_: &Cancel| {
+            let found = compute(&client.sender, PRICE, move |_: &CancelWatch| {
                 engine.attention(&sentence, &translation)
             })
             .await

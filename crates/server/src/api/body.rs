@@ -23,26 +23,49 @@ use crate::settings::Limits;
 pub(super) const MAX_FIELDS: usize = 64;
 
 /// The fields of a request, from a body of `application/json`, `application/x-www-form-urlencoded`
-/// or `multipart/form-data`, or from the query. Unknown fields are refused. With `LENIENT`, which
-/// clients of LibreTranslate need, only a misspelt known name is refused.
-pub(crate) struct Fields<T, const LENIENT: bool = false>(pub Client, pub T);
+/// or `multipart/form-data`, or from the query. Unknown fields are refused.
+pub(crate) struct Fields<T>(pub Client, pub T);
 
-impl<T, const LENIENT: bool> FromRequest<Shared> for Fields<T, LENIENT>
+/// [`Fields`] of which only a misspelt known name is refused: clients of LibreTranslate and DeepL
+/// send others.
+pub(crate) struct LenientFields<T>(pub Client, pub T);
+
+impl<T> FromRequest<Shared> for Fields<T>
 where
     T: DeserializeOwned + PartialSchema + Send + 'static,
 {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &Shared) -> Result<Self> {
-        let limits = state.limits;
-        let most = limits.texts + MAX_FIELDS;
-        let (client, fields) = open(request, state, most, move |content| match content {
-            Content::Json(bytes) => read_json(&bytes, &limits, LENIENT),
-            Content::Form(parts) => read_form(parts, most, &limits, LENIENT),
-        })
-        .await?;
+        let (client, fields) = read(request, state, false).await?;
         Ok(Self(client, fields))
     }
+}
+
+impl<T> FromRequest<Shared> for LenientFields<T>
+where
+    T: DeserializeOwned + PartialSchema + Send + 'static,
+{
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &Shared) -> Result<Self> {
+        let (client, fields) = read(request, state, true).await?;
+        Ok(Self(client, fields))
+    }
+}
+
+/// Reads the client and the fields of `request`.
+async fn read<T>(request: Request, service: &Shared, lenient: bool) -> Result<(Client, T)>
+where
+    T: DeserializeOwned + PartialSchema + Send + 'static,
+{
+    let limits = service.limits;
+    let most = limits.texts + MAX_FIELDS;
+    let read = move |content| match content {
+        Content::Json(bytes) => read_json(&bytes, &limits, lenient),
+        Content::Form(parts) => read_form(parts, most, &limits, lenient),
+    };
+    open(request, service, most, read).await
 }
 
 /// The body of a request and its query, before its fields are read.
@@ -284,6 +307,13 @@ fn misspelt(name: &str, known: &[String], lenient: bool) -> Option<ApiError> {
     ))
 }
 
+/// Whether a request has one text, or a list of texts. Its answer has the same shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    One,
+    Many,
+}
+
 /// One text, or a list of texts.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(untagged, expecting = "one text or a list of texts is expected")]
@@ -295,11 +325,19 @@ pub(crate) enum Texts {
 }
 
 impl Texts {
-    /// Returns the texts, and whether the request had a single text instead of a list.
-    pub fn into_list(self) -> (Vec<String>, bool) {
+    /// The shape of the answer.
+    pub fn shape(&self) -> Shape {
         match self {
-            Self::One(text) => (vec![text], true),
-            Self::Many(texts) => (texts, false),
+            Self::One(_) => Shape::One,
+            Self::Many(_) => Shape::Many,
+        }
+    }
+
+    /// Returns the texts.
+    pub fn into_list(self) -> Vec<String> {
+        match self {
+            Self::One(text) => vec![text],
+            Self::Many(texts) => texts,
         }
     }
 }
@@ -348,8 +386,9 @@ mod tests {
         read_form(parts, 10, &Limits::default(), true)
     }
 
-    fn texts(asked: TextsRequest) -> (Vec<String>, bool) {
-        asked.q.into_list()
+    fn texts(asked: TextsRequest) -> (Vec<String>, Shape) {
+        let shape = asked.q.shape();
+        (asked.q.into_list(), shape)
     }
 
     #[test]
@@ -374,7 +413,7 @@ mod tests {
         ] {
             let asked = asked.unwrap();
             assert_eq!((asked.alternatives, &asked.api_key), (Some(2), &None));
-            assert_eq!(texts(asked), (list.clone(), false));
+            assert_eq!(texts(asked), (list.clone(), Shape::Many));
         }
         for (sent, text) in [
             ("q=Gr%C3%B6%C3%9Fe+hier", "Größe hier"),
@@ -388,12 +427,12 @@ mod tests {
         ] {
             assert_eq!(
                 texts(form("", sent.as_bytes()).unwrap()),
-                (vec![text.into()], true)
+                (vec![text.into()], Shape::One)
             );
         }
         assert_eq!(
             texts(form("", b"q[]=a").unwrap()),
-            (vec!["a".into()], false)
+            (vec!["a".into()], Shape::Many)
         );
     }
 

@@ -23,11 +23,11 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use self::markup::{Prepared, unmarked};
-use super::body::{Fields, MAX_FIELDS, Texts, number};
+use super::body::{LenientFields, MAX_FIELDS, Texts, number};
 use super::error::{ApiError, ErrorBody, Errors, Result};
 use super::source::Sourced;
 use super::{AUTO, Client};
-use crate::compute::{Cancel, Price, compute};
+use crate::compute::{CancelWatch, Price, compute};
 use crate::engine::Choice;
 use crate::language::LanguagePair;
 use crate::text::{Reading, best};
@@ -71,13 +71,15 @@ pub(crate) struct DeeplRequest {
 ///
 /// Nothing is counted. The limit of 1,000,000,000,000 characters is DeepL's value for no limit.
 #[utoipa::path(get, path = "/v2/usage", tag = "DeepL", responses((status = 200, body = Object), Errors))]
-pub(crate) async fn deepl_usage(_: Fields<DeeplRequest, true>) -> Json<Value> {
+pub(crate) async fn deepl_usage(_: LenientFields<DeeplRequest>) -> Json<Value> {
     Json(json!({"character_count": 0, "character_limit": 1_000_000_000_000_u64}))
 }
 
 /// Lists the language pairs that glossaries may have.
 #[utoipa::path(get, path = "/v2/glossary-language-pairs", tag = "DeepL", responses((status = 200, body = Object), Errors))]
-pub(crate) async fn glossary_pairs(Fields(client, _): Fields<DeeplRequest, true>) -> Json<Value> {
+pub(crate) async fn glossary_pairs(
+    LenientFields(client, _): LenientFields<DeeplRequest>,
+) -> Json<Value> {
     Json(json!({"supported_languages": client.models.pairs().map(languages).collect::<Vec<_>>()}))
 }
 
@@ -146,7 +148,7 @@ pub(crate) struct DeeplTextsRequest {
         (DeeplTextsRequest = "application/json"), (DeeplTextsRequest = "application/x-www-form-urlencoded"))),
     responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_translate(
-    Fields(client, request): Fields<DeeplTextsRequest, true>,
+    LenientFields(client, request): LenientFields<DeeplTextsRequest>,
 ) -> Result<Json<Value>> {
     known("formality", request.formality.as_deref(), &FORMALITIES)?;
     let markup = known(
@@ -155,7 +157,7 @@ pub(crate) async fn deepl_translate(
         &["xml", "html"],
     )?;
     let splitting = splitting(request.split_sentences.as_deref(), markup == "html")?;
-    let texts = request.text.into_list().0;
+    let texts = request.text.into_list();
     let tags = items(request.ignore_tags);
     if texts.is_empty() {
         return Err(ApiError::missing("text"));
@@ -204,13 +206,10 @@ pub(crate) async fn deepl_translate(
     let memory = request.translation_memory_id.as_deref();
     let threshold = request.translation_memory_threshold;
     memories::check(&client, memory, threshold, &pairs)?;
-    let choice = Choice {
-        n_best: 1,
-        ..Choice::default()
-    };
+    let choice = Choice::best();
     let all = best(client.translate(read, &pairs, choice, glossaries).await?);
     let model = request.model_type.map(|model| model.replace("prefer_", ""));
-    Ok(Json(compute(&client.sender, price, move |cancel: &Cancel| {
+    Ok(Json(compute(&client.sender, price, move |cancel: &CancelWatch| {
         let mut translations = Vec::new();
         for ((pair, text), count) in pairs.iter().zip(all).zip(counts) {
             cancel.unwind_if_cancelled();
@@ -323,7 +322,7 @@ fn prescribed(
 
 /// The items of a list. An item may itself be a list separated by commas.
 fn items(texts: Option<Texts>) -> Vec<String> {
-    let (texts, _) = texts.map(Texts::into_list).unwrap_or_default();
+    let texts = texts.map(Texts::into_list).unwrap_or_default();
     let items = texts.iter().flat_map(|text| text.split(','));
     items
         .map(|item| item.trim().to_owned())

@@ -222,7 +222,11 @@ impl Upload {
         let stored = StoredFile {
             name: self.name,
             secret,
-            state: FileState::Done(bytes.into(), self.characters, self.left),
+            state: FileState::Done {
+                bytes: bytes.into(),
+                source_chars: self.characters,
+                untranslated: self.left,
+            },
         };
         put(client, id, stored, size)
     }
@@ -316,7 +320,7 @@ pub(crate) async fn download(
     let file = service.files.get(&name).filter(|file| file.is_for(None));
     let StoredFile { name, state, .. } = file.ok_or_else(gone)?;
     match state {
-        FileState::Done(bytes, ..) => Ok(attachment(&name, &bytes)),
+        FileState::Done { bytes, .. } => Ok(attachment(&name, &bytes)),
         _ => Err(gone()),
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::body::{Fields, Texts, number};
+use super::body::{LenientFields, Shape, Texts, number};
 use super::error::{ApiError, Errors, Result};
 use super::source::Sourced;
 use super::{Shared, extensions, format, within};
@@ -49,11 +49,11 @@ pub(crate) enum OneOrMany<T> {
 }
 
 impl<T> OneOrMany<T> {
-    pub fn new(mut all: Vec<T>, one: bool) -> Self {
-        if one {
-            Self::One(all.remove(0))
-        } else {
-            Self::Many(all)
+    /// Returns the values for `all` texts of a request of this `shape`.
+    pub fn like(shape: Shape, mut all: Vec<T>) -> Self {
+        match shape {
+            Shape::One => Self::One(all.remove(0)),
+            Shape::Many => Self::Many(all),
         }
     }
 }
@@ -79,10 +79,11 @@ pub(crate) struct TranslateResponse {
         (TranslateRequest = "multipart/form-data"))),
     responses((status = 200, body = TranslateResponse), Errors))]
 pub(crate) async fn translate(
-    Fields(client, request): Fields<TranslateRequest, true>,
+    LenientFields(client, request): LenientFields<TranslateRequest>,
 ) -> Result<Json<TranslateResponse>> {
-    let (texts, one) = request.q.into_list();
-    let is_missing = texts.is_empty() || one && texts[0].is_empty();
+    let shape = request.q.shape();
+    let texts = request.q.into_list();
+    let is_missing = texts.is_empty() || shape == Shape::One && texts[0].is_empty();
     let empty = [
         is_missing,
         request.source.is_empty(),
@@ -116,12 +117,12 @@ pub(crate) async fn translate(
     let translations = client.translate(read, &pairs, choice, Vec::new()).await?;
     let others = (alternatives > 0).then(|| {
         let others = translations.iter().map(|all| all[1..].to_vec());
-        OneOrMany::new(others.collect(), one)
+        OneOrMany::like(shape, others.collect())
     });
     Ok(Json(TranslateResponse {
         alternatives: others,
-        detected_language: detected.map(|found| OneOrMany::new(found, one)),
-        translated_text: OneOrMany::new(best(translations), one),
+        detected_language: detected.map(|found| OneOrMany::like(shape, found)),
+        translated_text: OneOrMany::like(shape, best(translations)),
     }))
 }
 
@@ -142,9 +143,9 @@ pub(crate) struct DetectRequest {
         (DetectRequest = "multipart/form-data"))),
     responses((status = 200, body = Vec<Detection>), Errors))]
 pub(crate) async fn detect(
-    Fields(client, request): Fields<DetectRequest, true>,
+    LenientFields(client, request): LenientFields<DetectRequest>,
 ) -> Result<Json<Vec<Detection>>> {
-    let (texts, _) = request.q.into_list();
+    let texts = request.q.into_list();
     client.check_texts("q", texts.len(), texts.iter().map(String::as_str))?;
     let all = texts.join("\n");
     if all.is_empty() {

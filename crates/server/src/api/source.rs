@@ -6,7 +6,7 @@ use burnformer_documents::{Detection, Format, Languages, prose, words_of};
 
 use super::error::{ApiError, Result};
 use super::{AUTO, Client, known_code};
-use crate::compute::{Cancel, compute};
+use crate::compute::{CancelWatch, compute};
 use crate::engine::{Choice, Sentence};
 use crate::language::{LanguagePair, name};
 use crate::sender::Permit;
@@ -43,7 +43,7 @@ pub(super) struct Sourced {
 
 /// The words of a text for language detection. A catalogue is not parsed a second time. Other texts
 /// lose their code before they are read.
-fn words(read: &ReadText, format: Format, cancel: &Cancel) -> String {
+fn words(read: &ReadText, format: Format, cancel: &CancelWatch) -> String {
     if !format.is_catalogue() {
         return prose(&read.text, format, &|_| goes_on(cancel));
     }
@@ -53,7 +53,7 @@ fn words(read: &ReadText, format: Format, cancel: &Cancel) -> String {
 }
 
 /// Returns true, or ends the work if it is cancelled.
-fn goes_on(cancel: &Cancel) -> bool {
+fn goes_on(cancel: &CancelWatch) -> bool {
     cancel.unwind_if_cancelled();
     true
 }
@@ -65,7 +65,7 @@ impl Guess {
         format: Format,
         known: &Languages,
         target: Option<&str>,
-        cancel: &Cancel,
+        cancel: &CancelWatch,
     ) -> Self {
         cancel.unwind_if_cancelled();
         let words = words(read, format, cancel);

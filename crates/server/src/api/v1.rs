@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use burnformer_documents::Detection;
+use burnformer_infer::{SearchSettings, SettingsError};
 use burnformer_terminology::Glossary;
 use burnformer_text::character_offsets;
 use serde::{Deserialize, Serialize};
@@ -72,7 +73,8 @@ pub(crate) async fn translate(
     Fields(client, request): Fields<DocumentsRequest>,
 ) -> Result<Json<DocumentsResponse>> {
     let format = format(request.format.as_deref())?;
-    let (texts, one) = request.texts.into_list();
+    let shape = request.texts.shape();
+    let texts = request.texts.into_list();
     client.check_texts("texts", texts.len(), texts.iter().map(String::as_str))?;
     let context = request.context.unwrap_or_default();
     client.check_texts("context", 1, [&*context])?;
@@ -94,7 +96,7 @@ pub(crate) async fn translate(
     let through = pair.as_ref().and_then(|pair| client.models.through(pair));
     let through = through.map(String::from);
     let source = pair.map(|pair| pair.source).unwrap_or_default();
-    let detected = detected.map(|found| OneOrMany::new(found, one));
+    let detected = detected.map(|found| OneOrMany::like(shape, found));
     Ok(Json(DocumentsResponse {
         translations: best(all),
         source,
@@ -121,7 +123,8 @@ pub(crate) struct SentencesRequest {
     /// translates.
     #[serde(default)]
     pub links: bool,
-    /// The beam size, at least 1. The default is the model's.
+    /// The beam size, at least `alternatives` + 1. The default is the model's, or `alternatives` + 1
+    /// if that is more.
     #[serde(default, deserialize_with = "number")]
     pub beam: Option<usize>,
     /// The exponent α of the length penalty, from 0 to 10. The default is the model's.
@@ -261,25 +264,26 @@ pub(super) async fn translated(
         let pipeline = client.pipeline(&pair, choice, vec![glossary]).await?;
         let glossaries = pipeline.glossaries.clone();
         let mut left = client.limits.characters;
-        let work = compute(&client.sender, price, move |cancel| {
-            let mut work = Vec::with_capacity(sentences.len());
-            for sentence in &sentences {
+        let sentences = compute(&client.sender, price, move |cancel| {
+            let mut with_their_terms = Vec::with_capacity(sentences.len());
+            for request in &sentences {
                 cancel.unwind_if_cancelled();
-                let [text, prefix] = sentence.parts().map(String::from);
+                let [text, prefix] = request.parts().map(String::from);
                 let sentence = Sentence {
                     text,
                     prefix,
                     links,
                     ..Sentence::default()
                 };
-                work.push(with_terms(sentence, &glossaries, &mut left)?);
+                with_their_terms.push(with_terms(sentence, &glossaries, &mut left)?);
             }
-            Ok::<_, ApiError>(work)
+            Ok::<_, ApiError>(with_their_terms)
         })
         .await??;
-        let all = pipeline.watched_sentences(work.clone(), watcher).await?;
+        let candidates = pipeline.watched_sentences(sentences.clone(), watcher);
+        let candidates = candidates.await?;
         Ok(compute(&client.sender, price * choice.n_best, move |_| {
-            work.iter().zip(all).map(scored).collect()
+            sentences.iter().zip(candidates).map(scored).collect()
         })
         .await?)
     };
@@ -304,8 +308,8 @@ fn unchanged(sentences: &[SentenceRequest]) -> SentencesResponse {
 }
 
 /// The translations of a sentence, with positions in characters.
-fn scored((work, candidates): (&Sentence, Vec<Candidate>)) -> Vec<ScoredTranslation> {
-    let sources = character_offsets(&work.text);
+fn scored((sentence, candidates): (&Sentence, Vec<Candidate>)) -> Vec<ScoredTranslation> {
+    let sources = character_offsets(&sentence.text);
     candidates
         .into_iter()
         .map(|candidate| scored_translation(candidate, &sources))
@@ -342,13 +346,27 @@ fn choice(
     length_penalty: Option<f64>,
     n_best: usize,
 ) -> Result<Choice> {
-    let beam = within("beam", beam, 1..=client.limits.alternatives)?;
+    let beam = within("beam", beam, 1..=client.limits.alternatives + 1)?;
     let alpha = within("length_penalty", length_penalty, 0.0..=10.0)?;
+    let set = SearchSettings::default().set_n_best(n_best, beam);
+    set.map_err(narrow_beam)?;
     Ok(Choice {
         beam,
         alpha: alpha.map(|alpha| (alpha * 1000.0).round() as u32),
         n_best,
     })
+}
+
+/// The error of a beam that is narrower than the number of translations, with the names of fields in
+/// place of settings.
+fn narrow_beam(mut error: SettingsError) -> ApiError {
+    if let SettingsError::Above { name, most, .. } = &mut error {
+        *name = "alternatives + 1";
+        *most = "beam";
+    }
+    let message = error.to_string();
+    let remedy = "raise `beam`, lower `alternatives`, or leave `beam` out";
+    ApiError::bad("beam", message, remedy)
 }
 
 /// Creates the glossary of a request.

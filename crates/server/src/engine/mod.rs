@@ -11,12 +11,14 @@ use burnformer_documents::{Link, Remembered};
 pub use burnformer_infer::Report;
 use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{QualityWarning, Term, TextRequest};
+use burnformer_translation::Model;
 pub use burnformer_translation::Sentence;
 
 /// The search settings of a request. Sentences with the same choice can share a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choice {
-    /// The beam size; the default of the model if `None`.
+    /// The beam size, at least `n_best`. If `None`, it is the model's, widened to `n_best` if that is
+    /// narrower.
     pub beam: Option<usize>,
     /// The exponent α of the length penalty, in thousandths; the default of the model if `None`.
     pub alpha: Option<u32>,
@@ -24,10 +26,20 @@ pub struct Choice {
     pub n_best: usize,
 }
 
+impl Choice {
+    /// The model's own settings, for the best translation alone.
+    pub fn best() -> Self {
+        Self {
+            n_best: 1,
+            ..Self::default()
+        }
+    }
+}
+
 /// A waiting sentence, prepared by the engine.
 pub struct Job {
     /// The sentence.
-    pub work: Sentence,
+    pub sentence: Sentence,
     /// The cost of the search: tokens times beam size. It bounds the size of a batch.
     pub cost: usize,
     /// The request prepared by the engine, if it needs one, so that the sentence is not tokenised
@@ -88,17 +100,17 @@ pub trait Engine: Send + Sync + 'static {
         cancelled: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError>;
 
-    /// Prepares `work` before it enters the queue. The default implementation estimates the cost at
-    /// four bytes per token.
+    /// Prepares `sentence` before it enters the queue. The default implementation estimates the cost
+    /// at four bytes per token.
     ///
     /// # Errors
     /// Returns [`EngineError::Request`] if the sentence, its prefix or its terms cannot be
     /// translated by this model.
-    fn prepare(&self, work: Sentence, choice: Choice) -> Result<Job, EngineError> {
-        let tokens = 1 + (work.text.len() + work.prefix.len()) / 4;
+    fn prepare(&self, sentence: Sentence, choice: Choice) -> Result<Job, EngineError> {
+        let tokens = 1 + (sentence.text.len() + sentence.prefix.len()) / 4;
         let cost = tokens * choice.beam.unwrap_or(1).max(choice.n_best);
         Ok(Job {
-            work,
+            sentence,
             cost,
             request: None,
             report: None,
@@ -138,5 +150,19 @@ pub trait Engine: Send + Sync + 'static {
         Err(EngineError::Request(
             "this model has no attention to show".into(),
         ))
+    }
+}
+
+impl Model for dyn Engine {
+    fn fits(&self, sentence: &str) -> bool {
+        Engine::fits(self, sentence)
+    }
+
+    fn context(&self) -> usize {
+        Engine::context(self)
+    }
+
+    fn can_write(&self, term: &Term) -> bool {
+        Engine::can_write(self, term)
     }
 }

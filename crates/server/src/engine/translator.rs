@@ -60,55 +60,58 @@ impl TranslatorEngine {
     }
 
     /// The default options of the model, overridden by `choice`.
-    fn options(&self, choice: Choice) -> TranslateOptions {
+    ///
+    /// # Errors
+    /// Returns [`EngineError::Request`] if the beam is narrower than the number of translations.
+    fn options(&self, choice: Choice) -> Result<TranslateOptions, EngineError> {
         let mut options = self.options.clone();
         let search = &mut options.search;
-        search.beam_size = choice.beam.unwrap_or(search.beam_size).max(choice.n_best);
-        search.n_best = choice.n_best.max(1);
         if let Some(thousandths) = choice.alpha {
             search.length_penalty = LengthPenalty::Gnmt(f64::from(thousandths) / 1000.0);
         }
-        options
+        let set = search.set_n_best(choice.n_best.max(1), choice.beam);
+        set.map_err(|error| EngineError::Request(error.to_string()))?;
+        Ok(options)
     }
 
-    fn request(&self, work: &Sentence) -> Result<TextRequest, InferError> {
+    fn request(&self, sentence: &Sentence) -> Result<TextRequest, InferError> {
         let tokenizers = self.translator.tokenizers();
         let source = self
             .translator
-            .encode_source(&work.text, &self.options.languages);
-        let terms = work.terms.clone();
-        let mut request = self.translator.request(&work.text, source, terms)?;
-        request.search.prefix = tokenizers.target.encode(&work.prefix);
-        let context = work.context.iter().map(|before| &**before);
+            .encode_source(&sentence.text, &self.options.languages);
+        let terms = sentence.terms.clone();
+        let mut request = self.translator.request(&sentence.text, source, terms)?;
+        request.search.prefix = tokenizers.target.encode(&sentence.prefix);
+        let context = sentence.context.iter().map(|before| &**before);
         request.context = TextContext::of_sources(context);
         Ok(request)
     }
 
-    /// The largest number of tokens of the context of `work`.
-    fn tokens_of_context(&self, work: &Sentence) -> usize {
+    /// The largest number of tokens of the context of `sentence`.
+    fn tokens_of_context(&self, sentence: &Sentence) -> usize {
         // A token has at least one byte, and a separator stands behind each sentence.
-        let most = work.context.iter().map(|before| before.len() + 1).sum();
+        let most = sentence.context.iter().map(|before| before.len() + 1).sum();
         let settings = self.translator.context();
         settings.map_or(0, |settings| settings.longest_source.min(most))
     }
 
     fn candidate(
         &self,
-        work: &Sentence,
+        sentence: &Sentence,
         found: Alternative,
         cancelled: &AtomicBool,
     ) -> Result<Candidate, EngineError> {
-        let links = if work.links && !cancelled.load(Ordering::Relaxed) {
+        let links = if sentence.links && !cancelled.load(Ordering::Relaxed) {
             self.translator
-                .links(&work.text, &found.text, &self.options.languages)
+                .links(&sentence.text, &found.text, &self.options.languages)
                 .map_err(engine_error)?
         } else {
             Vec::new()
         };
-        let doubts = quality_warnings(&work.text, &found.text);
+        let doubts = quality_warnings(&sentence.text, &found.text);
         let confidence = self
             .translator
-            .confidence(&work.text, &found.text, &found.hypothesis);
+            .confidence(&sentence.text, &found.text, &found.hypothesis);
         let Hypothesis {
             score,
             is_second,
@@ -136,7 +139,7 @@ impl Engine for TranslatorEngine {
         choice: Choice,
         cancelled: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
-        let options = self.options(choice);
+        let options = self.options(choice)?;
         let requests = jobs
             .iter()
             .zip(cancelled)
@@ -157,27 +160,28 @@ impl Engine for TranslatorEngine {
                 |((job, flag), translation): ((&&Job, &Arc<AtomicBool>), Translation)| {
                     let found = translation.n_best.into_iter();
                     found
-                        .map(|found| self.candidate(&job.work, found, flag))
+                        .map(|found| self.candidate(&job.sentence, found, flag))
                         .collect()
                 },
             )
             .collect()
     }
 
-    fn prepare(&self, work: Sentence, choice: Choice) -> Result<Job, EngineError> {
-        let options = self.options(choice);
-        let request = self.request(&work).map_err(engine_error)?;
+    fn prepare(&self, sentence: Sentence, choice: Choice) -> Result<Job, EngineError> {
+        let options = self.options(choice)?;
+        let request = self.request(&sentence).map_err(engine_error)?;
         let tokens = request
             .search
             .source
             .len()
             .min(self.translator.longest_source(&options));
-        let searches = self.translator.searches(&work.text, &options);
-        let searched = (tokens + self.tokens_of_context(&work) + request.search.prefix.len() + 1)
-            * request.search.rows(&options.search)
-            * searches;
+        let searches = self.translator.searches(&sentence.text, &options);
+        let searched =
+            (tokens + self.tokens_of_context(&sentence) + request.search.prefix.len() + 1)
+                * request.search.rows(&options.search)
+                * searches;
         // Links need a forward pass over both texts for each translation.
-        let linked = if work.links {
+        let linked = if sentence.links {
             2 * tokens.min(MAX_LINKED_TOKENS) * options.search.n_best
         } else {
             0
@@ -187,7 +191,7 @@ impl Engine for TranslatorEngine {
             .check_requests(vec![request.clone()], &options);
         checked.map_err(engine_error)?;
         Ok(Job {
-            work,
+            sentence,
             cost: searched + linked,
             request: Some(request),
             report: None,

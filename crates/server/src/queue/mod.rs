@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use self::waiting::{Answer, Batch, FEW, Item, State, TakenSentence, WaitingRequest, hand_out};
 pub use self::waiting::{QueueError, QueueSettings};
-use crate::compute::{Cancel, Price, WorkPanicked, compute};
+use crate::compute::{CancelWatch, Price, WorkPanicked, compute};
 use crate::engine::{Candidate, Choice, Engine, EngineError, Job, Report, Sentence};
 use crate::sender::{Sender, may_take};
 
@@ -108,7 +108,7 @@ impl Queue {
         self.shared.state.lock().stopped
     }
 
-    /// Translates `work` for `sender` and waits for the candidates of every sentence, in order. If
+    /// Translates `sentences` for `sender` and waits for the candidates of every sentence, in order. If
     /// the returned future is dropped, unfinished sentences are not translated. A sentence that
     /// still waits when the model is unloaded gets no candidates. `watcher` follows
     /// the translations.
@@ -118,17 +118,17 @@ impl Queue {
     pub async fn translate(
         &self,
         sender: &Sender,
-        work: Vec<Sentence>,
+        sentences: Vec<Sentence>,
         choice: Choice,
         watcher: Option<Watcher>,
     ) -> Answer {
-        if work.is_empty() {
+        if sentences.is_empty() {
             return Ok(Vec::new());
         }
         let engine = self.engine().clone();
-        let cost = Price::of_text(work.iter().map(Sentence::size).sum());
-        let items = compute(sender, cost, move |cancel: &Cancel| {
-            priced(&*engine, work, choice, watcher, cancel)
+        let cost = Price::of_text(sentences.iter().map(Sentence::size).sum());
+        let items = compute(sender, cost, move |cancel: &CancelWatch| {
+            priced(&*engine, sentences, choice, watcher, cancel)
         })
         .await??;
         let count = items.len();
@@ -168,24 +168,24 @@ impl Queue {
     }
 }
 
-/// Prepares each sentence of `work` with the engine, and sorts them by cost, the most expensive
+/// Prepares each of `sentences` with the engine, and sorts them by cost, the most expensive
 /// first. Neighbours share batches, so that the sentences of a batch have similar lengths.
 ///
 /// # Errors
 /// Returns the error of the first sentence that cannot be translated.
 fn priced(
     engine: &dyn Engine,
-    work: Vec<Sentence>,
+    sentences: Vec<Sentence>,
     choice: Choice,
     watcher: Option<Watcher>,
-    cancel: &Cancel,
+    cancel: &CancelWatch,
 ) -> Result<VecDeque<Item>, EngineError> {
-    let mut items: Vec<Item> = work
+    let mut items: Vec<Item> = sentences
         .into_iter()
         .enumerate()
-        .map(|(index, work): (usize, Sentence)| {
+        .map(|(index, sentence): (usize, Sentence)| {
             cancel.unwind_if_cancelled();
-            let mut job = engine.prepare(work, choice)?;
+            let mut job = engine.prepare(sentence, choice)?;
             job.report = watcher
                 .clone()
                 .map(|watcher| Report::new(move |settled| watcher(index, settled)));

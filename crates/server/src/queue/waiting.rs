@@ -345,7 +345,7 @@ mod tests {
         choice: Choice,
         costs: &[usize],
     ) -> Arc<AtomicBool> {
-        let work = Sentence {
+        let sentence = Sentence {
             text: name.into(),
             ..Sentence::default()
         };
@@ -357,7 +357,7 @@ mod tests {
             .map(|(index, &cost)| Item {
                 index,
                 job: Job {
-                    work: work.clone(),
+                    sentence: sentence.clone(),
                     cost,
                     request: None,
                     report: None,
@@ -379,7 +379,7 @@ mod tests {
             batch
                 .taken
                 .iter()
-                .map(|taken| &taken.job.work.text[..])
+                .map(|taken| &taken.job.sentence.text[..])
                 .collect(),
             batch.is_long,
         ))
@@ -460,7 +460,7 @@ mod tests {
             .map(|index| Item {
                 index,
                 job: Job {
-                    work: Sentence::default(),
+                    sentence: Sentence::default(),
                     cost: 300,
                     request: None,
                     report: None,

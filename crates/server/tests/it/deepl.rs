@@ -190,7 +190,7 @@ impl Engine for Tidy {
         _: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let tidy = |job: &&Job| {
-            let (first, rest) = job.work.text.split_at(1);
+            let (first, rest) = job.sentence.text.split_at(1);
             let text = first.to_uppercase() + rest.trim_end_matches(['.', '?', '!']) + ".";
             vec![Candidate {
                 text,

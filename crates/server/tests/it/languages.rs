@@ -29,10 +29,12 @@ impl Engine for Knowing {
         Ok(jobs
             .iter()
             .map(|job: &&Job| {
-                let work = &job.work;
-                let side = usize::from(!work.prefix.is_empty());
-                let known = self.words[side].iter().any(|word| work.text.contains(word));
-                let text = format!("{} {}", work.text, self.pair);
+                let sentence = &job.sentence;
+                let side = usize::from(!sentence.prefix.is_empty());
+                let known = self.words[side]
+                    .iter()
+                    .any(|word| sentence.text.contains(word));
+                let text = format!("{} {}", sentence.text, self.pair);
                 vec![Candidate {
                     text,
                     score: if known { -1.0 } else { -5.0 },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::common::{Running, Shouting, agent};
+use crate::common::{Running, Shouting, agent, wait_until};
 use crate::models::leave;
 use serde_json::{Value, json};
 
@@ -82,10 +82,12 @@ fn the_state_is_answered_while_all_threads_are_busy() {
 #[test]
 fn a_long_document_does_not_keep_a_short_request_waiting() {
     let engine = Arc::new(slow(50));
-    let server = Arc::new(Running::start(engine, |settings| settings.queue.batch = 4));
+    let server = Arc::new(Running::start(engine.clone(), |settings| {
+        settings.queue.batch = 4
+    }));
     let lines: Vec<String> = (0..200).map(|line| format!("line {line}")).collect();
     let long = ask(&server, json!(lines.join("\n")));
-    std::thread::sleep(Duration::from_millis(100));
+    engine.wait_until_busy();
     let short = ask(&server, json!("short"));
     assert_eq!(short.join().unwrap().0, 200);
     let long_done = long.is_finished();
@@ -145,9 +147,9 @@ fn sentences_of_a_disconnected_client_are_skipped() {
     let mut stream = std::net::TcpStream::connect(&address).unwrap();
     use std::io::Write;
     write!(stream, "POST /translate HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
-    std::thread::sleep(Duration::from_millis(250));
+    engine.wait_until_busy();
     drop(stream);
-    std::thread::sleep(Duration::from_millis(250));
+    wait_until(|| server.waiting_sentences() == 0);
     let (status, _) = server.post(
         "/translate",
         json!({"q": "da", "source": "de", "target": "en"}),
@@ -172,7 +174,7 @@ fn a_request_that_takes_too_long_is_cancelled() {
 #[test]
 fn a_stopped_server_answers_accepted_requests() {
     let engine = Arc::new(slow(50));
-    let mut server = Running::start(engine, |settings| settings.queue.batch = 2);
+    let mut server = Running::start(engine.clone(), |settings| settings.queue.batch = 2);
     let asked: Vec<_> = (0..16)
         .map(|number| {
             let address = server.address.clone();
@@ -185,7 +187,8 @@ fn a_stopped_server_answers_accepted_requests() {
             })
         })
         .collect();
-    std::thread::sleep(Duration::from_millis(120));
+    let translated = || engine.sentences.load(Ordering::SeqCst);
+    wait_until(|| translated() + server.waiting_sentences() >= 16);
     server.join();
     let statuses: Vec<_> = asked
         .into_iter()
@@ -237,7 +240,8 @@ fn slow_clients_are_closed_and_do_not_delay_the_shutdown() {
 
 #[test]
 fn a_stopped_server_cuts_off_slow_requests() {
-    let mut server = Running::start(Arc::new(slow(5_000)), |settings| {
+    let engine = Arc::new(slow(5_000));
+    let mut server = Running::start(engine.clone(), |settings| {
         settings.drain = Duration::from_millis(300);
     });
     let address = server.address.clone();
@@ -248,7 +252,7 @@ fn a_stopped_server_cuts_off_slow_requests() {
             .send_json(body)
             .is_err()
     });
-    std::thread::sleep(Duration::from_millis(200));
+    engine.wait_until_busy();
     let begun = std::time::Instant::now();
     server.join();
     assert!(
@@ -267,7 +271,7 @@ fn a_list_of_texts_has_one_turn() {
     }));
     let lines: Vec<String> = (0..100).map(|line| format!("line {line}")).collect();
     let list = ask(&server, json!(lines));
-    std::thread::sleep(Duration::from_millis(100));
+    engine.wait_until_busy();
     let before = engine.sentences.load(Ordering::SeqCst);
     let body = json!({"sentences": ["short"], "source": "de", "target": "en", "alternatives": 3});
     assert_eq!(server.post("/v1/sentences", body).0, 200);

@@ -20,16 +20,16 @@ impl Engine for Into {
         _: &[Arc<AtomicBool>],
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let candidate = |job: &&Job, rank: usize| {
-            let work = &job.work;
-            let terms: String = work
+            let sentence = &job.sentence;
+            let terms: String = sentence
                 .terms
                 .iter()
                 .map(|term| format!(" [{}]", term.targets[0]))
                 .collect();
-            let text = format!("{}{}>{}{terms}", work.prefix, work.text, self.0);
+            let text = format!("{}{}>{}{terms}", sentence.prefix, sentence.text, self.0);
             let link = Link {
-                source: 0..work.text.len(),
-                target: work.prefix.len()..text.len(),
+                source: 0..sentence.text.len(),
+                target: sentence.prefix.len()..text.len(),
             };
             Candidate {
                 text: text + &"!".repeat(rank),

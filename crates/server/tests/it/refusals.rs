@@ -126,6 +126,21 @@ fn errors_name_the_field_and_a_remedy() {
         json!({"sentences": ["a"], "source": "de", "target": "en", "beam": 0}),
     );
     assert_eq!((status, &answer["field"]), (400, &json!("beam")));
+    for path in ["/v1/sentences", "/v1/stream"] {
+        let body = |beam: usize| json!({"sentences": ["a"], "source": "de", "target": "en", "alternatives": 3, "beam": beam});
+        let (status, answer) = server.post(path, body(3));
+        assert_eq!(
+            (status, &answer["field"]),
+            (400, &json!("beam")),
+            "{answer}"
+        );
+        let error = answer["error"].as_str().unwrap();
+        assert!(
+            error.contains("alternatives + 1 = 4") && error.contains("beam = 3"),
+            "{error}"
+        );
+        assert_eq!(server.post(path, body(4)).0, 200, "{path}");
+    }
     let many = vec!["a"; 2000];
     let (status, _) = server.post(
         "/translate",

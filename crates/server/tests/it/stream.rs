@@ -28,7 +28,7 @@ impl Engine for Letters {
     ) -> Result<Vec<Vec<Candidate>>, EngineError> {
         let mut all = Vec::new();
         for (job, cancelled) in jobs.iter().zip(cancelled) {
-            let text = &job.work.text;
+            let text = &job.sentence.text;
             for end in 1..=text.len() {
                 if cancelled.load(Ordering::SeqCst) {
                     break;

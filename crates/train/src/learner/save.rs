@@ -1,5 +1,5 @@
 use burnformer_core::model_dir;
-use burnformer_infer::{LengthPenalty, Translator};
+use burnformer_infer::{InferError, LengthPenalty, Translator};
 
 use super::Learner;
 use super::divergence::has_finite_weights;
@@ -131,7 +131,10 @@ impl Learner {
         ))?;
         let translator = Translator::load(&best, &self.device().clone().inner())?;
         let mut settings = self.setup.first.generation.clone();
-        settings.search.beam_size = beam;
+        let set = settings
+            .search
+            .set_n_best(settings.search.n_best, Some(beam));
+        set.map_err(InferError::from)?;
         coming.sort_by(|a, b| b.total_cmp(a));
         coming.dedup();
         let most = coming.len() + MAX_EXTRA_ALPHAS;

@@ -209,9 +209,6 @@ fn last_options(args: &Args, translator: &Translator) -> Result<TranslateOptions
             search.max_length = args.max_length.or(search.max_length);
             search.no_repeat_ngram = args.no_repeat_ngram.unwrap_or(search.no_repeat_ngram);
             if args.sample {
-                // Sampling needs no beam as wide as the number of draws.
-                let usual = translator.options().search.beam_size;
-                search.beam_size = args.searching.beam.unwrap_or(usual);
                 let &Args {
                     temperature,
                     top_k,

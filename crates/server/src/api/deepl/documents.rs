@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::super::body::{Fields, MAX_FIELDS, Texts, number, open};
+use super::super::body::{LenientFields, MAX_FIELDS, Texts, number, open};
 use super::super::error::{ApiError, Errors, Result};
 use super::super::files::{attachment, extension, put, read_file};
 use super::super::{AUTO, Client, Shared};
@@ -134,17 +134,21 @@ pub(crate) struct DeeplKeyRequest {
     responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_document_status(
     Path(id): Path<String>,
-    Fields(client, request): Fields<DeeplKeyRequest, true>,
+    LenientFields(client, request): LenientFields<DeeplKeyRequest>,
 ) -> Result<Json<Value>> {
     Ok(Json(match kept(&client, &id, &request)?.state {
         FileState::Translating => {
             json!({"document_id": id, "status": "translating", "seconds_remaining": 1})
         }
-        FileState::Done(_, characters, left) => {
+        FileState::Done {
+            source_chars,
+            untranslated,
+            ..
+        } => {
             let mut answer =
-                json!({"document_id": id, "status": "done", "billed_characters": characters});
-            if !left.is_empty() {
-                answer["left"] = json!(left);
+                json!({"document_id": id, "status": "done", "billed_characters": source_chars});
+            if !untranslated.is_empty() {
+                answer["left"] = json!(untranslated);
             }
             answer
         }
@@ -162,11 +166,11 @@ pub(crate) async fn deepl_document_status(
     responses((status = 200, body = String, content_type = "application/octet-stream"), Errors))]
 pub(crate) async fn deepl_document_result(
     Path(id): Path<String>,
-    Fields(client, request): Fields<DeeplKeyRequest, true>,
+    LenientFields(client, request): LenientFields<DeeplKeyRequest>,
 ) -> Result<Response> {
     let StoredFile { name, state, .. } = kept(&client, &id, &request)?;
     match state {
-        FileState::Done(bytes, ..) => Ok(attachment(&name, &bytes)),
+        FileState::Done { bytes, .. } => Ok(attachment(&name, &bytes)),
         FileState::Failed(error) => Err(ApiError::new(StatusCode::NOT_FOUND, error)),
         FileState::Translating => {
             let error = "the document is not translated yet";

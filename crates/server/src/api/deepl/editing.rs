@@ -11,14 +11,14 @@ use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::super::body::Fields;
+use super::super::body::LenientFields;
 use super::super::error::{ApiError, Errors, Result};
 use super::super::{Client, Shared};
 use super::glossaries::{
     DeeplDictionary, DeeplGlossary, Dictionary, STORED_TERMS, described, dictionary, read,
 };
 use super::unknown;
-use crate::compute::{Cancel, Price, compute};
+use crate::compute::{CancelWatch, Price, compute};
 use crate::store::{Replaced, StoredGlossary};
 
 /// The paths, in version 3 only.
@@ -35,7 +35,7 @@ pub(crate) fn router() -> OpenApiRouter<Shared> {
     responses((status = 200, body = Object), Errors))]
 async fn deepl_glossary_changes(
     Path(id): Path<String>,
-    Fields(client, sent): Fields<DeeplGlossary, true>,
+    LenientFields(client, sent): LenientFields<DeeplGlossary>,
 ) -> Result<Json<Value>> {
     let mut added = Vec::new();
     for dictionary in sent.dictionaries {
@@ -62,7 +62,7 @@ async fn deepl_glossary_changes(
 async fn deepl_dictionary(
     method: Method,
     Path(id): Path<String>,
-    Fields(client, sent): Fields<DeeplDictionary, true>,
+    LenientFields(client, sent): LenientFields<DeeplDictionary>,
 ) -> Result<Response> {
     if method == Method::DELETE {
         let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
@@ -101,7 +101,7 @@ async fn changed(
         let price = Price::of_terms(old.size());
         let copied = old.clone();
         let change = change.clone();
-        let new = compute(&client.sender, price, move |_: &Cancel| {
+        let new = compute(&client.sender, price, move |_: &CancelWatch| {
             let mut new = StoredGlossary::clone(&copied);
             change(&mut new).map(|()| Arc::new(new))
         })

@@ -16,12 +16,12 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::super::body::Fields;
+use super::super::body::LenientFields;
 use super::super::error::{ApiError, Errors, Result};
 use super::super::v1::terms;
 use super::super::{Client, Shared};
 use super::{DeeplRequest, known, languages, unknown};
-use crate::compute::{Cancel, Price, compute};
+use crate::compute::{CancelWatch, Price, compute};
 use crate::language::LanguagePair;
 use crate::store::{StoredGlossary, unguessable};
 
@@ -74,14 +74,14 @@ pub(crate) struct DeeplGlossary {
     responses((status = 200, body = Object), (status = 201, body = Object), Errors))]
 async fn glossaries(
     method: Method,
-    Fields(
+    LenientFields(
         client,
         DeeplGlossary {
             name,
             mut dictionaries,
             only,
         },
-    ): Fields<DeeplGlossary, true>,
+    ): LenientFields<DeeplGlossary>,
 ) -> Result<Response> {
     if method == Method::GET {
         return listed(client).await;
@@ -114,7 +114,7 @@ async fn glossaries(
 async fn glossary(
     method: Method,
     Path(id): Path<String>,
-    Fields(client, _): Fields<DeeplRequest, true>,
+    LenientFields(client, _): LenientFields<DeeplRequest>,
 ) -> Result<Response> {
     let known = client.glossaries.get_for(&client.sender, &id);
     let known = known.ok_or_else(unknown)?;
@@ -133,7 +133,7 @@ async fn glossary(
     responses((status = 200, body = String, content_type = "text/tab-separated-values"), Errors))]
 async fn glossary_entries(
     Path(id): Path<String>,
-    Fields(client, asked): Fields<DeeplDictionary, true>,
+    LenientFields(client, asked): LenientFields<DeeplDictionary>,
 ) -> Result<Response> {
     let is_whole = asked.source_lang.is_empty();
     let pair = (!is_whole).then(|| client.pair(&asked.source_lang, &asked.target_lang));
@@ -147,7 +147,7 @@ async fn glossary_entries(
         .ok_or_else(unknown)?;
     let found = found.clone();
     let price = Price::of_bytes(found.1.size());
-    Ok(compute(&client.sender, price, move |_: &Cancel| {
+    Ok(compute(&client.sender, price, move |_: &CancelWatch| {
         let entries = found
             .1
             .entries()

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::super::Client;
-use super::super::body::Fields;
+use super::super::body::LenientFields;
 use super::super::error::{ApiError, Errors, Result};
 use super::{DeeplRequest, capitals, known};
 use crate::language::name;
@@ -21,7 +21,7 @@ use crate::language::name;
     params(("type" = Option<String>, Query, description = "`source` (the default) or `target`")),
     responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_languages(
-    Fields(client, request): Fields<DeeplRequest, true>,
+    LenientFields(client, request): LenientFields<DeeplRequest>,
 ) -> Result<Json<Value>> {
     let is_target = known("type", request.r#type.as_deref(), &["source", "target"])? == "target";
     let codes = if is_target {
@@ -76,7 +76,7 @@ const RESOURCES: [&str; 7] = [
     params(("resource" = String, Query, description = "`translate_text`, `translate_document`, `glossary` or `translation_memory`")),
     responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_resource_languages(
-    Fields(client, request): Fields<DeeplResourceRequest, true>,
+    LenientFields(client, request): LenientFields<DeeplResourceRequest>,
 ) -> Result<Json<Value>> {
     let resource = known("resource", Some(&request.resource), &RESOURCES)?;
     let features: &[&str] = match &*resource {

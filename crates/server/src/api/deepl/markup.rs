@@ -1,6 +1,6 @@
 //! Marks in XML that say what stays unchanged.
 
-use crate::compute::Cancel;
+use crate::compute::CancelWatch;
 
 /// The mark of an element that stays unchanged. It is removed after the translation.
 const STAYS: &str = " translate=\"no\"";
@@ -51,7 +51,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub fn new(texts: Vec<String>, tags: Vec<String>, is_xml: bool, cancel: &Cancel) -> Self {
+    pub fn new(texts: Vec<String>, tags: Vec<String>, is_xml: bool, cancel: &CancelWatch) -> Self {
         let is_xml = is_xml && !texts.iter().any(|text| text.contains(BLOCK));
         let counts = texts.iter().map(|text| text.chars().count()).collect();
         Self {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::super::Client;
-use super::super::body::{Fields, number};
+use super::super::body::{LenientFields, number};
 use super::super::error::{ApiError, Errors, Result};
 use super::super::within;
 use crate::language::LanguagePair;
@@ -37,7 +37,7 @@ pub(crate) struct DeeplPageRequest {
     params(("page" = Option<usize>, Query), ("page_size" = Option<usize>, Query)),
     responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_memories(
-    Fields(client, request): Fields<DeeplPageRequest, true>,
+    LenientFields(client, request): LenientFields<DeeplPageRequest>,
 ) -> Result<Json<Value>> {
     let size = within("page_size", request.page_size, 1..=MAX_LISTED)?.unwrap_or(FEW_LISTED);
     let first = request.page.unwrap_or(0).saturating_mul(size);
@@ -53,7 +53,7 @@ pub(crate) async fn deepl_memories(
     responses((status = 200, body = Object), Errors))]
 pub(crate) async fn deepl_memory(
     Path(id): Path<String>,
-    Fields(client, _): Fields<MemoryRequest, true>,
+    LenientFields(client, _): LenientFields<MemoryRequest>,
 ) -> Result<Json<Value>> {
     let mut all = client.models.memories();
     let found = all.find(|(pair, _)| pair.to_string() == id);

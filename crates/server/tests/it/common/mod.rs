@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use burnformer_documents::Link;
 use burnformer_infer::view::{AttentionMatrix, Panel, PanelKind, SentenceAttention};
@@ -31,6 +31,22 @@ pub struct Shouting {
     pub fits_delay: Duration,
 }
 
+impl Shouting {
+    /// Waits until it has begun a batch.
+    pub fn wait_until_busy(&self) {
+        wait_until(|| self.batches.load(Ordering::SeqCst) > 0);
+    }
+}
+
+/// Waits until `is_so`, for a minute at most.
+pub fn wait_until(is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never is so");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 impl Engine for Shouting {
     fn translate(
         &self,
@@ -43,15 +59,15 @@ impl Engine for Shouting {
         self.largest.fetch_max(jobs.len(), Ordering::SeqCst);
         std::thread::sleep(self.delay);
         assert!(
-            !jobs.iter().any(|job| job.work.text.contains("panic")),
+            !jobs.iter().any(|job| job.sentence.text.contains("panic")),
             "asked to panic"
         );
-        if jobs.iter().any(|job| job.work.text.contains("fail")) {
+        if jobs.iter().any(|job| job.sentence.text.contains("fail")) {
             return Err(EngineError::Request("asked to fail".into()));
         }
         Ok(jobs
             .iter()
-            .map(|job| candidates(&job.work, choice))
+            .map(|job| candidates(&job.sentence, choice))
             .collect())
     }
 
@@ -115,16 +131,16 @@ impl Engine for Shouting {
     }
 }
 
-fn candidates(work: &Sentence, choice: Choice) -> Vec<Candidate> {
-    let terms: String = work
+fn candidates(sentence: &Sentence, choice: Choice) -> Vec<Candidate> {
+    let terms: String = sentence
         .terms
         .iter()
         .map(|any| format!(" [{}]", any.targets[0]))
         .collect();
-    let shouted = format!("{}{}{terms}", work.prefix, work.text.to_uppercase());
-    let links = if work.links && shouted.len() == work.text.len() {
+    let shouted = format!("{}{}{terms}", sentence.prefix, sentence.text.to_uppercase());
+    let links = if sentence.links && shouted.len() == sentence.text.len() {
         vec![Link {
-            source: 0..work.text.len(),
+            source: 0..sentence.text.len(),
             target: 0..shouted.len(),
         }]
     } else {
@@ -197,6 +213,16 @@ impl Running {
             response.status().as_u16(),
             response.body_mut().read_to_string().expect("a body"),
         )
+    }
+
+    /// The number of sentences that wait, by the metrics.
+    pub fn waiting_sentences(&self) -> usize {
+        let (_, metrics) = self.get("/metrics");
+        let mut values = metrics
+            .lines()
+            .filter_map(|line| line.strip_prefix("burnformer_waiting_sentences "));
+        let value = values.next().expect("a metric");
+        value.parse().expect("a number")
     }
 
     /// Sends a JSON body and returns the status and the answer.
