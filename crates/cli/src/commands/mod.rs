@@ -120,16 +120,19 @@ impl OneModel {
     }
 }
 
-/// Notes the command that translates a file with the new model in `dir`.
-fn note_translate(dir: &Path) {
+/// Notes the command that translates a file with the new model in `dir`. `tuned` are the languages of
+/// the texts, if it was fine-tuned from a model that must be told them.
+fn note_translate(dir: &Path, tuned: Option<[String; 2]>) {
     let settings = load_settings(dir).ok();
     let directions = settings.map_or_else(Vec::new, |settings| settings.directions);
-    let languages = match &directions[..] {
-        [[source, target], _, ..] => {
-            format!(" --source-language {source} --target-language {target}")
-        }
-        _ => String::new(),
+    let named = match directions.len() {
+        0 => tuned,
+        1 => None,
+        _ => directions.into_iter().next(),
     };
+    let languages = named.map_or_else(String::new, |[source, target]| {
+        format!(" --source-language {source} --target-language {target}")
+    });
     note(format_args!(
         "next: burnformer translate --model {}{languages} --input FILE",
         dir.display()

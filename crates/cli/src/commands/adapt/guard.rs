@@ -46,9 +46,10 @@ pub(super) fn translations(
         .collect())
 }
 
-/// Returns whether the texts of `languages` begin with tokens that name them.
-pub(super) fn names_languages(languages: &Languages) -> bool {
-    languages.tokens().iter().any(|tokens| !tokens.is_empty())
+/// Returns the codes of `languages`, if texts begin with tokens that name them.
+pub(super) fn named_languages(languages: &Languages) -> Option<[String; 2]> {
+    let has_tokens = languages.tokens().iter().any(|tokens| !tokens.is_empty());
+    languages.codes().filter(|_| has_tokens).cloned()
 }
 
 /// The sources of `pairs`.
@@ -218,7 +219,7 @@ pub(super) fn check_direction(
     held: &[Pair],
     found: &[String],
 ) -> Result<()> {
-    if names_languages(languages) {
+    if named_languages(languages).is_some() {
         return Ok(());
     }
     let held = &held[..held.len().min(MAX_TURNED)];

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::args::Args;
 use super::general::General;
-use super::guard::names_languages;
+use super::guard::named_languages;
 use super::memory::{Memory, write};
 use super::start::{Folders, Start};
 use crate::commands::train;
@@ -42,7 +42,7 @@ pub(super) fn learn(
         "--out".into(),
         run.clone().into(),
     ]);
-    if let Some(codes) = languages.codes().filter(|_| names_languages(languages)) {
+    if let Some(codes) = named_languages(languages) {
         line.push("--languages".into());
         line.extend(codes.iter().map(OsString::from));
     }

@@ -14,7 +14,9 @@ use burnformer_infer::Translator;
 
 pub use self::args::Args;
 use self::general::{General, codes};
-use self::guard::{Comparison, Reference, check, check_direction, sources, table, translations};
+use self::guard::{
+    Comparison, Reference, check, check_direction, named_languages, sources, table, translations,
+};
 use self::learn::learn;
 use self::memory::Memory;
 use self::start::{Folders, Start, finished};
@@ -84,5 +86,5 @@ fn adapt(args: &Args, folders: &Folders) -> Result<()> {
     };
     print(score_table)?;
     falls.into_iter().for_each(say);
-    start.finish(args, &memory, card, &scores)
+    start.finish(args, &memory, card, &scores, named_languages(&languages))
 }

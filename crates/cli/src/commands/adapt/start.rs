@@ -228,6 +228,7 @@ impl<'a> Start<'a> {
         memory: &Memory,
         mut card: Value,
         scores: &[Comparison],
+        languages: Option<[String; 2]>,
     ) -> Result<()> {
         let out = &args.out;
         card["scores"] = scores.iter().map(Comparison::to_json).collect();
@@ -255,7 +256,7 @@ impl<'a> Start<'a> {
             ));
         }
         self.folders.remove_work()?;
-        note_translate(out);
+        note_translate(out, languages);
         Ok(())
     }
 }

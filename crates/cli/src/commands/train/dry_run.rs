@@ -1,6 +1,5 @@
 //! `train --dry-run`: describes a run without training.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result};
@@ -36,18 +35,14 @@ impl DryRun {
 
     /// Prints the configuration, the size of the model, and estimates from some updates on the
     /// texts: the time of the run, its memory, and the time of the first score. Without an
-    /// `estimate`, nothing was measured. Returns `None`, because no run has a best model.
-    pub(super) fn print(
-        &self,
-        config: &TrainConfig,
-        estimate: Option<RunEstimate>,
-    ) -> Result<Option<PathBuf>> {
+    /// `estimate`, nothing was measured.
+    pub(super) fn print(&self, config: &TrainConfig, estimate: Option<RunEstimate>) -> Result<()> {
         output::print(config.to_toml())?;
         match estimate {
             Some(estimate) => print_measured(config, &estimate)?,
             None => output::print(format_args!("# parameters: {}", self.0.parameter_count()))?,
         }
-        self.0.downcast_ref().map_or(Ok(()), exports).map(|()| None)
+        self.0.downcast_ref().map_or(Ok(()), exports)
     }
 }
 

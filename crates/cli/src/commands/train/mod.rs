@@ -33,18 +33,25 @@ pub use args::Args;
 /// # Errors
 /// Returns the errors of [`learn`].
 pub fn run(args: Args) -> Result<()> {
-    let Some(model) = learn(args)? else {
-        return Ok(());
-    };
-    note_translate(&model);
+    if let Some(learned) = learn(args)? {
+        note_translate(&learned.model, learned.languages);
+    }
     Ok(())
 }
 
-/// Trains, then scores the test text. Returns the best model of the run, if this process has one.
+/// A finished run.
+pub struct Learned {
+    /// The best model.
+    model: PathBuf,
+    /// The languages of the text (`data.languages`), if they were named.
+    languages: Option<[String; 2]>,
+}
+
+/// Trains, then scores the test text. Returns the finished run, if this process has it.
 ///
 /// # Errors
 /// Returns the errors of the run, or [`Stopped`](crate::output::Stopped) if a signal ended it.
-pub fn learn(args: Args) -> Result<Option<PathBuf>> {
+pub fn learn(args: Args) -> Result<Option<Learned>> {
     burnformer_core::allocator::share_freed_memory();
     let Plan {
         folder,
@@ -57,7 +64,8 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     } = Plan::of(&args)?;
     if let Some(dry_run) = dry_run.as_ref().filter(|_| unnamed.has_pipe()) {
         say("dry run: text that comes through a pipe is not read, so nothing is measured");
-        return dry_run.print(&config, None);
+        dry_run.print(&config, None)?;
+        return Ok(None);
     }
     let signals = watch_signals()?;
     let ranks = if dry_run.is_some() {
@@ -107,7 +115,8 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
     }
     check_trained_model(&devices, &corpora.model_config(&config)?)?;
     if let Some(dry_run) = dry_run {
-        return dry_run.print(&config, Some(estimated(&config, &corpora, &devices)?));
+        dry_run.print(&config, Some(estimated(&config, &corpora, &devices)?))?;
+        return Ok(None);
     }
     let learned = with_remedy(Remedy::Budget, || {
         // Once started, the run has its own copy of the texts.
@@ -121,7 +130,10 @@ pub fn learn(args: Args) -> Result<Option<PathBuf>> {
         signals.stop_at_once("stopped before the test text was scored; --resume does that");
         test::score(&config, &test, &folder, &devices[0])?;
     }
-    Ok(Some(folder.join("best")))
+    Ok(Some(Learned {
+        model: folder.join("best"),
+        languages: config.data.named_languages(),
+    }))
 }
 
 /// Makes the updates of the run of process 0 as one of its other processes, until the run ends.
