@@ -148,7 +148,7 @@ impl AttentionBias {
     /// `[batch, heads, query_len, key_len]`.
     ///
     /// # Panics
-    /// If they do not.
+    /// Panics if they do not fit.
     pub(crate) fn check(&self, expected: [usize; 4]) {
         if let Self::Additive { scores, .. } = self {
             let found = scores.dims();

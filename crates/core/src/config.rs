@@ -168,7 +168,7 @@ impl TransformerConfig {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// A [`ConfigError`] that names the first invalid field.
+    /// Returns a [`ConfigError`] that names the first invalid field.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.validate_sizes()?;
         self.validate_rates()?;

@@ -159,7 +159,8 @@ impl Decoder {
     /// - `bias.source` acts on `[sentences, heads, rows / sentences · new_len, source_len]`
     ///
     /// # Panics
-    /// If `cache` belongs to a decoder of another depth, or if the shapes do not fit together.
+    /// Panics if `cache` belongs to a decoder of another depth, or if the shapes do not fit
+    /// together.
     pub fn forward<'a>(
         &self,
         mut x: Tensor<3>,

@@ -250,8 +250,8 @@ impl DecoderLayer {
     /// - `bias.source` acts on `[sentences, heads, rows / sentences · new_len, source_len]`
     ///
     /// # Panics
-    /// If the layer has cross-attention and `cache` has no source, or if the shapes do not fit
-    /// together.
+    /// Panics if the layer has cross-attention and `cache` has no source, or if the shapes do not
+    /// fit together.
     pub fn forward<'a>(
         &self,
         x: Tensor<3>,

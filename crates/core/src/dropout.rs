@@ -16,7 +16,7 @@ impl DropoutConfig {
     /// Dropout of this rate.
     ///
     /// # Panics
-    /// If the rate is not in `[0, 1)`.
+    /// Panics if the rate is not in `[0, 1)`.
     pub fn init(&self) -> Dropout {
         Dropout::new(self.rate)
     }
@@ -33,7 +33,7 @@ impl Dropout {
     /// Dropout with probability `rate`.
     ///
     /// # Panics
-    /// If `rate` is not in `[0, 1)`.
+    /// Panics if `rate` is not in `[0, 1)`.
     pub fn new(rate: f64) -> Self {
         assert!(
             (0.0..1.0).contains(&rate),

@@ -218,7 +218,7 @@ impl Encoder {
     /// `x`: `[batch, len, d_model]` → the same shape
     ///
     /// # Panics
-    /// If `bias` does not fit `[batch, heads, len, len]`.
+    /// Panics if `bias` does not fit `[batch, heads, len, len]`.
     pub fn forward<'a>(
         &self,
         mut x: Tensor<3>,

@@ -103,7 +103,7 @@ impl Linear {
     /// the same bits. Its shapes are `[.., in]` → `[.., rows]`.
     ///
     /// # Panics
-    /// If one of `rows` is not below the number of outputs.
+    /// Panics if one of `rows` is not below the number of outputs.
     pub fn select(&self, rows: &[u32], bias: Option<Tensor<1>>) -> Self {
         let bias = bias.or_else(|| self.bias.as_ref().map(Param::val));
         self.product.select(&self.weight, bias, rows)

@@ -20,7 +20,7 @@ pub struct LossSums {
 /// - `logits`: `[batch, len, vocab]`, `targets`: `[batch, len]` ids
 ///
 /// # Panics
-/// If `smoothing` is not in `[0, 1)`, or if the shapes do not fit together.
+/// Panics if `smoothing` is not in `[0, 1)`, or if the shapes do not fit together.
 pub fn label_smoothed_cross_entropy(
     logits: Tensor<3>,
     targets: Tensor<2, Int>,
@@ -54,7 +54,7 @@ fn check(smoothing: f64, targets: [usize; 2], positions: [usize; 2]) {
 /// - `states`: `[batch, len, d_model]`, `targets`: `[batch, len]` ids
 ///
 /// # Panics
-/// As [`label_smoothed_cross_entropy`].
+/// Panics as [`label_smoothed_cross_entropy`] does.
 pub(crate) fn linear_cross_entropy(
     states: Tensor<3>,
     projection: Projection,

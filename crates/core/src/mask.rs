@@ -56,7 +56,8 @@ pub(crate) fn row_ids(indices: &[usize], device: &Device) -> Tensor<1, Int> {
 /// vocabulary: it reads other memory at that index.
 ///
 /// # Panics
-/// If an id is not below `vocab`, or if `ids` does not have the number of elements of `shape`.
+/// Panics if an id is not below `vocab`, or if `ids` does not have the number of elements of
+/// `shape`.
 pub fn token_ids<const D: usize>(
     ids: &[u32],
     shape: [usize; D],

@@ -58,7 +58,7 @@ impl MultiHeadAttentionConfig {
     /// `device.seed(…)` repeats them.
     ///
     /// # Panics
-    /// The panics of [`init_with_key`](Self::init_with_key).
+    /// Panics as [`init_with_key`](Self::init_with_key) does.
     pub fn init(&self, device: &Device) -> MultiHeadAttention {
         self.init_with_key(init::drawn_key(device), device)
     }
@@ -66,8 +66,8 @@ impl MultiHeadAttentionConfig {
     /// A layer with initial weights that are a function of `key`.
     ///
     /// # Panics
-    /// If `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, or if the
-    /// rate of dropout is not in `[0, 1)`.
+    /// Panics if `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, or
+    /// if the rate of dropout is not in `[0, 1)`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> MultiHeadAttention {
         let [query, keys, values, output] = self.projections();
         let d_k = query.output / self.heads;
@@ -172,7 +172,7 @@ impl MultiHeadAttentionConfig {
 /// The width of each of `heads` heads of equal width over `d_model` features.
 ///
 /// # Panics
-/// If `heads` does not divide `d_model`.
+/// Panics if `heads` does not divide `d_model`.
 pub(crate) fn head(d_model: usize, heads: usize) -> usize {
     let divides = heads > 0 && d_model.is_multiple_of(heads);
     assert!(divides, "{heads} heads do not divide {d_model} features");
@@ -306,7 +306,7 @@ impl MultiHeadAttention {
     /// `[batch, query_len, d_model]`
     ///
     /// # Panics
-    /// If the shapes do not fit together.
+    /// Panics if the shapes do not fit together.
     pub fn forward<'a>(&self, input: MhaInput, context: impl Into<Context<'a>>) -> Tensor<3> {
         let memory = self.key_values(input.memory);
         let queries = self.queries(input.query);
@@ -340,7 +340,7 @@ impl MultiHeadAttention {
     /// scores, [`scaled_dot_product_attention`] computes the same in plain tensors.
     ///
     /// # Panics
-    /// If the shapes do not fit together.
+    /// Panics if the shapes do not fit together.
     pub fn attend<'a>(
         &self,
         query: Tensor<3>,

@@ -333,7 +333,8 @@ pub fn freeze_parameters<M: Parameters>(module: M, is_frozen: impl Fn(&str) -> b
 /// Replaces every parameter of `module` by the value with its name.
 ///
 /// # Errors
-/// A [`LoadError`] if a parameter has no value, if a name is unknown, or if a shape differs.
+/// Returns a [`LoadError`] if a parameter has no value, if a name is unknown, or if a shape
+/// differs.
 pub fn with_parameters<M: Parameters>(module: M, values: StateDict) -> Result<M, LoadError> {
     let values = values.into_iter();
     let stored = values.map(|(name, data)| (name, StoredTensor::Float32(data)));

@@ -96,8 +96,8 @@ impl PositionalEncoding {
     /// `x`: `[.., len, d_model]` → the same shape
     ///
     /// # Panics
-    /// If there are fewer than `start + len` learned positions (see [`limit`](Self::limit)), if
-    /// they have another width than `x`, or if the width is odd and they are sinusoids.
+    /// Panics if there are fewer than `start + len` learned positions (see [`limit`](Self::limit)),
+    /// if they have another width than `x`, or if the width is odd and they are sinusoids.
     pub fn forward<const D: usize>(&self, x: Tensor<D>, start: usize) -> Tensor<D> {
         let len = x.dims()[D - 2];
         let d_model = x.dims()[D - 1];

@@ -85,7 +85,7 @@ impl TransformerConfig {
     /// Sets the width `d_model` and the number of heads, with d_k = d_v = d_model / heads.
     ///
     /// # Panics
-    /// If `heads` does not divide `d_model`.
+    /// Panics if `heads` does not divide `d_model`.
     pub fn with_width(self, d_model: usize, heads: usize) -> Self {
         let d_head = head(d_model, heads);
         Self {

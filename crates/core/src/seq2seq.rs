@@ -73,7 +73,7 @@ pub trait Seq2Seq: DynModule + Sync {
     /// returns the states after the last of them, `[rows, 1, d_model]`.
     ///
     /// # Panics
-    /// If `cache` belongs to a model of another architecture.
+    /// Panics if `cache` belongs to a model of another architecture.
     fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3>;
 
     /// Extends each row of `cache` by `tokens` as [`step_states`](Self::step_states) does, and
@@ -86,7 +86,7 @@ pub trait Seq2Seq: DynModule + Sync {
     /// inference: `[.., d_model]` → `[.., ids]`.
     ///
     /// # Panics
-    /// If one of `ids` is not below the number of tokens of the target.
+    /// Panics if one of `ids` is not below the number of tokens of the target.
     fn select_outputs(&self, ids: &[u32]) -> Linear;
 
     /// The attention weights of all layers and heads for `source` and `target_input` (`[batch,
@@ -146,7 +146,7 @@ impl dyn Seq2SeqCache {
     /// The cache as the type of one architecture.
     ///
     /// # Panics
-    /// If the cache belongs to a model of another architecture.
+    /// Panics if the cache belongs to a model of another architecture.
     pub fn downcast_mut<C: Seq2SeqCache>(&mut self) -> &mut C {
         let cache = (self as &mut dyn Any).downcast_mut();
         cache.expect("the cache belongs to a model of another architecture")
@@ -267,14 +267,14 @@ pub trait Seq2SeqConfig: Any + Debug + Send + Sync {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// A [`ConfigError`] that names the first field with an impossible value.
+    /// Returns a [`ConfigError`] that names the first field with an impossible value.
     fn validate(&self) -> Result<(), ConfigError>;
 
     /// Builds the model on `device`; its initial weights are a function of `seed`. Pass
     /// `device.autodiff()` to train.
     ///
     /// # Errors
-    /// The error of [`validate`](Self::validate).
+    /// Returns the error of [`validate`](Self::validate).
     fn build(&self, seed: u64, device: &Device) -> Result<Model, ConfigError>;
 
     /// The cost of the layers per source position and per target position, for sentences of

@@ -185,7 +185,7 @@ impl SharedEmbeddings {
     /// d_model]` → `[.., ids]`. It is packed if the whole projection is packed.
     ///
     /// # Panics
-    /// If one of `ids` is not below the number of tokens of the target.
+    /// Panics if one of `ids` is not below the number of tokens of the target.
     pub fn select(&self, ids: &[u32]) -> Linear {
         let bias = self.output_bias.as_ref().map(Param::val);
         match &self.generator {
@@ -334,7 +334,7 @@ impl TokenEmbedding {
     /// (`[vocab]`), for inference.
     ///
     /// # Panics
-    /// If one of `ids` is not below the number of tokens.
+    /// Panics if one of `ids` is not below the number of tokens.
     pub fn select(&self, ids: &[u32], bias: Option<Tensor<1>>) -> Linear {
         self.product.select(&self.output_weight(), bias, ids)
     }

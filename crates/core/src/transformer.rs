@@ -51,7 +51,7 @@ impl TransformerConfig {
     /// all a function of `seed`. Pass `device.autodiff()` to train.
     ///
     /// # Errors
-    /// The error of [`validate`](Self::validate).
+    /// Returns the error of [`validate`](Self::validate).
     pub fn init(&self, seed: u64, device: &Device) -> Result<Transformer, ConfigError> {
         self.validate()?;
         Ok(Transformer::new(self, RandomKey::new(seed), device))

@@ -146,7 +146,7 @@ fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
 /// `[batch, len, heads·d_v]`
 ///
 /// # Panics
-/// If the sequence and `blocks` have different lengths.
+/// Panics if the sequence and `blocks` have different lengths.
 ///
 /// [`scaled_dot_product_attention`]: crate::scaled_dot_product_attention
 pub fn window_attention(

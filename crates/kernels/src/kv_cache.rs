@@ -77,7 +77,7 @@ impl KvCache {
     /// `[rows, query_len, heads·d_v]`.
     ///
     /// # Panics
-    /// If the cache is empty, or if shapes do not fit together.
+    /// Panics if the cache is empty, or if shapes do not fit together.
     pub fn attend(
         &self,
         query: Tensor<3>,
@@ -115,7 +115,7 @@ impl KvCache {
     /// `[rows, len, heads·d_v]`.
     ///
     /// # Panics
-    /// If the cache is empty.
+    /// Panics if the cache is empty.
     pub fn key_values(&self) -> (Tensor<3>, Tensor<3>) {
         let (keys, values) = self.blocks.iter().map(Block::present).unzip();
         (joined(keys), joined(values))

@@ -58,7 +58,7 @@ fn is_float32(compute: &ComputeType) -> bool {
 /// The directory is complete only after [`seal`].
 ///
 /// # Errors
-/// A [`ModelDirError`] if a file cannot be written.
+/// Returns a [`ModelDirError`] if a file cannot be written.
 pub fn save(dir: &Path, config: &dyn Seq2SeqConfig, model: &impl Parameters) -> Result<()> {
     save_parameters(dir, config, &named_parameters(model), ComputeType::Float32)
 }
@@ -68,7 +68,7 @@ pub fn save(dir: &Path, config: &dyn Seq2SeqConfig, model: &impl Parameters) -> 
 /// size.
 ///
 /// # Errors
-/// A [`ModelDirError`] if a file cannot be written.
+/// Returns a [`ModelDirError`] if a file cannot be written.
 pub fn save_parameters(
     dir: &Path,
     config: &dyn Seq2SeqConfig,
@@ -86,7 +86,7 @@ pub fn save_parameters(
 /// the parameters.
 ///
 /// # Errors
-/// A [`ModelDirError`] if a file cannot be written.
+/// Returns a [`ModelDirError`] if a file cannot be written.
 pub fn save_named<'a>(
     dir: &Path,
     config: &dyn Seq2SeqConfig,
@@ -112,7 +112,7 @@ fn write_config(dir: &Path, config: &dyn Seq2SeqConfig, compute: ComputeType) ->
 /// Reads the configuration in `source`. Its architecture must be one of this crate.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and the problem.
+/// Returns a [`ModelDirError`] that names the file and the problem.
 pub fn load_config<'a>(source: impl Into<Source<'a>>) -> Result<ModelConfig> {
     let source = source.into();
     let path = source.join(CONFIG);
@@ -143,7 +143,7 @@ fn read_fields(architecture: &str, fields: &Json) -> Option<serde_json::Result<M
 /// The default compute type of the model in `source`.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and the problem.
+/// Returns a [`ModelDirError`] that names the file and the problem.
 pub fn load_compute_type<'a>(source: impl Into<Source<'a>>) -> Result<ComputeType> {
     let source = source.into();
     match read_config(source)?["compute"].take() {
@@ -170,7 +170,7 @@ fn read_config(source: Source) -> Result<Json> {
 /// crate.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and the problem.
+/// Returns a [`ModelDirError`] that names the file and the problem.
 pub fn load<'a>(source: impl Into<Source<'a>>, device: &Device) -> Result<(ModelConfig, Model)> {
     let source = source.into();
     let config = load_config(source)?;
@@ -184,7 +184,7 @@ pub fn load<'a>(source: impl Into<Source<'a>>, device: &Device) -> Result<(Model
 /// another parameter gives the rounded numbers.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and the problem.
+/// Returns a [`ModelDirError`] that names the file and the problem.
 pub fn load_packed<'a>(
     source: impl Into<Source<'a>>,
     device: &Device,
@@ -203,7 +203,7 @@ pub fn load_packed<'a>(
 /// configuration `config`, onto `device`.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and the problem.
+/// Returns a [`ModelDirError`] that names the file and the problem.
 pub fn load_as(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Result<Model> {
     let value = read_config(dir.into())?;
     let path = dir.join(CONFIG);
@@ -247,7 +247,7 @@ fn with_tensors(
 /// the configuration; their names and shapes are not.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and the problem.
+/// Returns a [`ModelDirError`] that names the file and the problem.
 pub fn load_parameters(dir: &Path) -> Result<(ModelConfig, StateDict)> {
     let config = load_config(dir)?;
     let parameters = parameters_of(dir.into(), config.as_ref())?;

@@ -47,7 +47,8 @@ pub(super) fn into_float32(tensors: StoredTensors) -> StateDict {
 /// matrices. Calls `seen` with all bytes in order, while it reads the next ones.
 ///
 /// # Errors
-/// The errors of [`read_tensors`]; [`ModelDirProblem::Io`](super::ModelDirProblem::Io) if `file` yields an error or ends early.
+/// Returns the errors of [`read_tensors`], and [`ModelDirProblem::Io`](super::ModelDirProblem::Io)
+/// if `file` yields an error or ends early.
 pub(super) fn read_from(
     path: &Path,
     file: &mut (impl Read + Send),
@@ -232,7 +233,7 @@ struct TensorBytes<'a> {
 /// Writes named tensors to `path` as float32 in the safetensors format.
 ///
 /// # Errors
-/// A [`ModelDirError`] if the file cannot be written.
+/// Returns a [`ModelDirError`] if the file cannot be written.
 pub fn write_tensors(path: &Path, tensors: &StateDict) -> Result<()> {
     let stored = tensors.iter().map(|(name, data)| as_float32(name, data));
     write_stored(path, stored.collect())
@@ -241,7 +242,7 @@ pub fn write_tensors(path: &Path, tensors: &StateDict) -> Result<()> {
 /// Writes `tensors` to `path` as [`write_tensors`] does, without a copy of them.
 ///
 /// # Errors
-/// A [`ModelDirError`] if the file cannot be written.
+/// Returns a [`ModelDirError`] if the file cannot be written.
 pub(super) fn write_named<'a>(
     path: &Path,
     tensors: impl Iterator<Item = NamedTensor<'a>>,
@@ -260,7 +261,7 @@ pub(super) fn write_named<'a>(
 /// under that name and `.scale`.
 ///
 /// # Errors
-/// A [`ModelDirError`] if the file cannot be written.
+/// Returns a [`ModelDirError`] if the file cannot be written.
 pub fn write_quantized(path: &Path, tensors: &StateDict) -> Result<()> {
     let mut stored = Vec::new();
     for (name, data) in tensors {

@@ -130,7 +130,7 @@ impl Document {
     ///
     /// # Panics
     ///
-    /// If the number of translations differs from the number of pending sentences.
+    /// Panics if the number of translations differs from the number of pending sentences.
     pub fn accept(&mut self, translations: Vec<Translated>) {
         let given = translations.len();
         let mut used = 0;

@@ -93,7 +93,7 @@ impl Office {
     /// document declares its language.
     ///
     /// # Panics
-    /// If `html` lacks a paragraph of the page.
+    /// Panics if `html` lacks a paragraph of the page.
     pub fn write(&self, html: &str, languages: [Option<&str>; 2]) -> Vec<u8> {
         let mut lines = html.split_terminator("</p>\n");
         let mut translated = |_: &Paragraph| {

@@ -78,7 +78,7 @@ impl AttentionInputs {
 /// `x`: `[batch, len, heads·d]` → `[batch, heads, len, d]`
 ///
 /// # Panics
-/// If `heads` does not divide the number of features.
+/// Panics if `heads` does not divide the number of features.
 pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
     let [batch, len, width] = x.dims();
     x.reshape([batch, len, heads, width / heads])

@@ -17,7 +17,7 @@ impl DropoutMask {
     /// The mask that is drawn from `key` and drops each element with probability `rate`.
     ///
     /// # Panics
-    /// If `rate` is not in `[0, 1)`.
+    /// Panics if `rate` is not in `[0, 1)`.
     pub fn new(key: RandomKey, rate: f64) -> Self {
         assert!(
             (0.0..1.0).contains(&rate),

@@ -16,7 +16,7 @@ use crate::sum::by_rows;
 /// sum.
 ///
 /// # Panics
-/// If `vectors` is empty.
+/// Panics if `vectors` is empty.
 pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
     assert!(
         !vectors.is_empty(),

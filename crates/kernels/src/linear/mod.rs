@@ -30,7 +30,7 @@ pub use settings::{ComputeType, Epilogue};
 /// - `weight`: `[out, in]`, `bias`: `[out]`
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// Panics if the shapes do not fit together.
 pub fn linear<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<2>,
@@ -66,7 +66,7 @@ pub fn is_bfloat16_fast_on(device: &Device) -> bool {
 /// - `weight`: `[out, in]`, `bias`: `[out]`
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// Panics if the shapes do not fit together.
 pub fn linear_with<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<2>,

@@ -62,7 +62,7 @@ vectorised! {
 /// row's scale.
 ///
 /// # Panics
-/// If the number of elements is not a multiple of `columns`.
+/// Panics if the number of elements is not a multiple of `columns`.
 pub fn quantize_rows(rows: &[f32], columns: usize) -> QuantizedRows {
     let count = rows.len().checked_div(columns).unwrap_or(0);
     assert_eq!(count * columns, rows.len(), "rows of {columns} numbers");

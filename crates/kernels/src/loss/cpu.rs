@@ -28,7 +28,7 @@ impl Row {
     /// The statistics of a row of logits with this target.
     ///
     /// # Panics
-    /// If the target is neither padding nor below the number of logits.
+    /// Panics if the target is neither padding nor below the number of logits.
     pub fn of(logits: &[f32], target: i64, loss: &CrossEntropy) -> Self {
         if target == loss.pad {
             return Self::default();

@@ -33,7 +33,7 @@ use crate::precision::Precision;
 /// - `logits`: `[rows, vocab]`, `targets`: `[rows]` ids → `[1]` and `[1]`
 ///
 /// # Panics
-/// If a target is neither `pad` nor below `vocab`; the reference does not check this.
+/// Panics if a target is neither `pad` nor below `vocab`; the reference does not check this.
 pub fn label_smoothed_cross_entropy(
     logits: Tensor<2>,
     targets: Tensor<1, Int>,
@@ -82,7 +82,7 @@ pub const MAX_LOGITS: usize = 1 << 25;
 /// - `states`: `[rows, d_model]`, `targets`: `[rows]` ids → `[1]` and `[1]`
 ///
 /// # Panics
-/// If shapes do not fit together, or as [`label_smoothed_cross_entropy`] does.
+/// Panics if shapes do not fit together, or as [`label_smoothed_cross_entropy`] does.
 pub fn linear_cross_entropy(
     states: Tensor<2>,
     projection: Projection,

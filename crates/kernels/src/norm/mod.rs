@@ -20,7 +20,7 @@ use crate::op::apply;
 /// `x`: `[.., d]`, `weight` and `bias`: `[d]` → `[.., d]`
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// Panics if the shapes do not fit together.
 pub fn layer_norm<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<1>,
@@ -52,7 +52,7 @@ pub fn layer_norm<const D: usize>(
 /// `x` and `y`: `[.., d]`, `weight` and `bias`: `[d]` → `[.., d]`
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// Panics if the shapes do not fit together.
 pub fn residual_dropout_norm<const D: usize>(
     x: Tensor<D>,
     y: Tensor<D>,

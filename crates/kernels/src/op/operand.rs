@@ -24,7 +24,7 @@ impl Operand {
     /// The tensor of `flex`, for a tensor without gradients.
     ///
     /// # Panics
-    /// If the tensor is on another backend, or has gradients.
+    /// Panics if the tensor is on another backend, or has gradients.
     pub(super) fn plain(self) -> FlexTensor {
         self.0
             .try_into_primitive::<Flex>()
@@ -35,7 +35,8 @@ impl Operand {
     /// there.
     ///
     /// # Panics
-    /// If the tensor is on another backend, or in a graph with another checkpointing strategy.
+    /// Panics if the tensor is on another backend, or in a graph with another checkpointing
+    /// strategy.
     pub(super) fn tracked<C: CheckpointStrategy>(self) -> FloatTensor<Autodiff<Flex, C>>
     where
         DispatchTensor: DispatchKindConversion<Autodiff<Flex, C>>,

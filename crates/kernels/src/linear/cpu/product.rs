@@ -63,7 +63,7 @@ unsafe impl Sync for Output {}
 
 impl<'a, L: LeftFactor> Product<'a, L> {
     /// # Panics
-    /// If the factors do not have equally many steps.
+    /// Panics if the factors do not have equally many steps.
     pub(super) fn new(left: L, right: &'a Panels, last: OutputStage<'a>) -> Self {
         assert_eq!(left.steps(), right.steps, "the terms of both factors");
         Self {

@@ -91,7 +91,7 @@ impl PackedWeight {
     /// `ids`: `[batch, len]` → `[batch, len, in]`
     ///
     /// # Panics
-    /// If an id is not below the number of outputs.
+    /// Panics if an id is not below the number of outputs.
     pub fn embedding(&self, ids: Tensor<2, Int>, scale: f64) -> Tensor<3> {
         #[cfg(feature = "cpu")]
         {
@@ -111,7 +111,7 @@ impl PackedWeight {
     /// The outputs `rows` of this weight, packed in the same way: they give the same bits.
     ///
     /// # Panics
-    /// If one of `rows` is not below the number of outputs.
+    /// Panics if one of `rows` is not below the number of outputs.
     pub fn select(&self, rows: &[u32]) -> Self {
         #[cfg(feature = "cpu")]
         return Self {
@@ -165,7 +165,7 @@ impl PackedWeight {
     /// - `bias`: `[out]`
     ///
     /// # Panics
-    /// If the shapes do not fit together.
+    /// Panics if the shapes do not fit together.
     pub fn linear<const D: usize>(
         &self,
         x: &Tensor<D>,
