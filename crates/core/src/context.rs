@@ -3,7 +3,8 @@ use std::cell::RefCell;
 use burn::tensor::Tensor;
 use burnformer_kernels::RandomKey;
 
-/// The context of a forward pass: its mode, and the recorder of attention weights, if there is one. A [`Mode`] can be passed instead.
+/// The context of a forward pass: its mode, and the recorder of attention weights, if there is one.
+/// A [`Mode`] can be passed instead.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

@@ -150,8 +150,8 @@ pub enum TargetSublayer {
 
 impl TargetSublayer {
     /// Computes the new positions `x`, which follow the positions in `cache`, and adds them to it.
-    /// With `before_norm`, the cache gets the keys and values of this tensor instead, which attention
-    /// sees from the second position on ([`HistoryNorm::FirstToken`]).
+    /// With `before_norm`, the cache gets the keys and values of this tensor instead, which
+    /// attention sees from the second position on ([`HistoryNorm::FirstToken`]).
     fn forward(
         &self,
         x: Tensor<3>,

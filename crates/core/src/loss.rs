@@ -47,8 +47,8 @@ fn check(smoothing: f64, targets: [usize; 2], positions: [usize; 2]) {
     );
 }
 
-/// The [`label_smoothed_cross_entropy`] of the logits of `states`. On a CPU, a part of the logits at a
-/// time is in memory.
+/// The [`label_smoothed_cross_entropy`] of the logits of `states`. On a CPU, a part of the logits
+/// at a time is in memory.
 ///
 /// # Shapes
 /// - `states`: `[batch, len, d_model]`, `targets`: `[batch, len]` ids

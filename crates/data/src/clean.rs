@@ -21,8 +21,8 @@ pub struct CleaningSettings {
     /// Drop a pair if one side is more than this number of times as long as the other. `None` keeps
     /// such pairs.
     pub max_length_ratio: Option<f64>,
-    /// Drop a pair if its target has other numbers than its source. This field is part of the key of
-    /// a cache only if it is set.
+    /// Drop a pair if its target has other numbers than its source. This field is part of the key
+    /// of a cache only if it is set.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub drop_unlike_numbers: bool,
     /// Drop a pair if both its texts occurred before. This needs 16 bytes of memory per pair.
@@ -161,9 +161,9 @@ impl Cleaner {
     }
 }
 
-/// Returns whether `target` has other numbers than `source`. A number that one side spells in words,
-/// or leaves out, is not unlike: "18 Jahre" is also "eighteen years", as in a tenth of the pairs with
-/// numbers of Tatoeba's German and English sentences.
+/// Returns whether `target` has other numbers than `source`. A number that one side spells in
+/// words, or leaves out, is not unlike: "18 Jahre" is also "eighteen years", as in a tenth of the
+/// pairs with numbers of Tatoeba's German and English sentences.
 pub fn has_unlike_numbers(source: &str, target: &str) -> bool {
     target.contains(char::is_numeric) && !numbers_stay(source, target)
 }

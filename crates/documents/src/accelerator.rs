@@ -1,7 +1,7 @@
 //! Accelerators of labels: the sign before the letter that is a key, as in `&Close` and `_Open`.
 //!
-//! A model would take the sign for text. It is removed before a translation, and the translation gets
-//! exactly one: before the same letter if it has that, else before its first letter. Labels in
+//! A model would take the sign for text. It is removed before a translation, and the translation
+//! gets exactly one: before the same letter if it has that, else before its first letter. Labels in
 //! scripts that are not typed with one key a letter get the letter behind them: `关闭(&C)`.
 
 use std::sync::LazyLock;
@@ -164,8 +164,8 @@ impl Accelerator {
         }
     }
 
-    /// Returns the byte of `label` before which the sign stands: before the letter at the beginning of
-    /// a word, before the letter, or before the first letter of a word.
+    /// Returns the byte of `label` before which the sign stands: before the letter at the beginning
+    /// of a word, before the letter, or before the first letter of a word.
     fn place(self, label: &str) -> Option<usize> {
         let kept = parts(label).into_iter();
         let kept: Vec<_> = kept

@@ -40,7 +40,7 @@ pub(crate) struct Ends {
 
 /// A mark that can end a sentence.
 struct PossibleEnd<'a> {
-    /// The sentence up to the mark, at most its last [`REACH`] bytes.
+    /// The sentence up to the mark, at most its last [`MAX_BYTES_BEFORE`] bytes.
     before: &'a str,
     mark: &'a str,
     /// The word before the mark, and whether it is the first of its sentence.

@@ -22,8 +22,8 @@ static ELEMENT: LazyLock<Regex> =
 const ASIAN: &str = "ja ko zh yue";
 const COMPLEX: &str = "am ar as bn bo ckb dv dz fa gu he hi km kn ks lo ml mr my ne or pa pnb ps sa sd \
     si syr ta te th ti ug ur yi";
-/// Languages that are written from right to left, as CLDR 47 and NLLB name them, and the scripts that
-/// are.
+/// Languages that are written from right to left, as CLDR 47 and NLLB name them, and the scripts
+/// that are.
 const RIGHT_TO_LEFT: &str = "acm aeb ajp apc ar arb arc ars ary arz azb bal bgn bqi brh ckb dv fa glk \
     he iw khw ks lrc mzn nqo pbt pes pnb prs ps rhg sd sdh skr syr trw ug ur yi";
 const SCRIPTS: &str = "Adlm Arab Aran Hebr Mand Nkoo Rohg Samr Syrc Thaa";

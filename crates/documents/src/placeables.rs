@@ -96,8 +96,8 @@ pub(crate) fn locate(
     Some(spans)
 }
 
-/// Returns whether two arguments of the sentence at `range` are written alike (`%s … %s`). Only their
-/// alignment can tell them apart in a translation.
+/// Returns whether two arguments of the sentence at `range` are written alike (`%s … %s`). Only
+/// their alignment can tell them apart in a translation.
 pub(crate) fn has_equal_arguments(block: &Block, range: &Span) -> bool {
     let source = &block.text[range.clone()];
     let mut known = BTreeSet::new();

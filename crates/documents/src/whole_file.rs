@@ -5,7 +5,8 @@ use crate::encoding::{Charset, binary};
 use crate::format::left;
 use crate::{BrokenFile, Cost, Format, Office, OfficeKind};
 
-/// Extensions of files that are not read, one a line: the extension, what the file is, and a remedy.
+/// Extensions of files that are not read, one a line: the extension, what the file is, and a
+/// remedy.
 const UNREAD: &str = include_str!("unread.tsv");
 
 /// A file to translate. It holds the text of the file as a [`Format`].

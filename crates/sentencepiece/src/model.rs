@@ -97,8 +97,8 @@ impl SentencePiece {
         })
     }
 
-    /// Returns the table of replacements in the content `bytes` of a `.spm` or `.model` file, as the
-    /// file holds it, or nothing if it has none.
+    /// Returns the table of replacements in the content `bytes` of a `.spm` or `.model` file, as
+    /// the file holds it, or nothing if it has none.
     ///
     /// # Errors
     /// Returns a [`SentencePieceError`] that names the file and the problem.

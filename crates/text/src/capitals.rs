@@ -30,8 +30,8 @@ fn without_verbatim(text: &str) -> String {
     blank(text, &verbatim.collect::<Vec<_>>())
 }
 
-/// Returns whether `text` may be in capitals: it has no small letter, or placeholders, in which small
-/// letters do not count.
+/// Returns whether `text` may be in capitals: it has no small letter, or placeholders, in which
+/// small letters do not count.
 pub fn may_be_in_capitals(text: &str) -> bool {
     !text.contains(is_small) || may_have_parts(text)
 }
@@ -39,9 +39,9 @@ pub fn may_be_in_capitals(text: &str) -> bool {
 /// The smallest number of letters of a capital word beside numbers; acronyms have fewer.
 const WORD: usize = 6;
 
-/// Returns whether `text` is all in capitals: it has capital words, no small letter but ß (which has
-/// no capital), and few letters of scripts without case. One short word beside a number is an acronym
-/// or a unit (`5 GB`).
+/// Returns whether `text` is all in capitals: it has capital words, no small letter but ß (which
+/// has no capital), and few letters of scripts without case. One short word beside a number is an
+/// acronym or a unit (`5 GB`).
 pub fn is_in_capitals(text: &str) -> bool {
     if !may_be_in_capitals(text) {
         return false;
@@ -66,8 +66,8 @@ pub fn is_in_capitals(text: &str) -> bool {
     has_words && lengths.len() > 2 * caseless
 }
 
-/// Returns whether `c` is a capital with a small form, except Cherokee, which is commonly written in
-/// capitals.
+/// Returns whether `c` is a capital with a small form, except Cherokee, which is commonly written
+/// in capitals.
 fn is_capital(c: char) -> bool {
     c.is_uppercase() && !c.to_lowercase().eq([c]) && !matches!(c, '\u{13A0}'..='\u{13F5}')
 }
@@ -77,8 +77,8 @@ fn is_small(c: char) -> bool {
     c.is_lowercase() && c != 'ß' && !c.to_uppercase().eq([c])
 }
 
-/// Returns `text` in small letters with the same byte offsets: letters with a small form of another length
-/// stay capital.
+/// Returns `text` in small letters with the same byte offsets: letters with a small form of another
+/// length stay capital.
 pub fn small_in_place(text: &str) -> String {
     text.chars()
         .map(|letter| {

@@ -9,8 +9,8 @@ const WORDS: &str = include_str!("joins.tsv");
 /// The signs that join words, also as HTML writes them.
 const SIGNS: [&str; 5] = ["&amp;", "&", "＆", "﹠", "+"];
 
-/// Returns the ranges of signs that join two words of `text`: with white space on both sides, and no
-/// number beside a plus.
+/// Returns the ranges of signs that join two words of `text`: with white space on both sides, and
+/// no number beside a plus.
 pub fn joining_signs(text: &str) -> Vec<Span> {
     let mut all = Vec::new();
     let mut at = 0;
@@ -106,8 +106,8 @@ impl Conjunction {
     }
 }
 
-/// Returns `text` with the word for "and" in place of the signs that join its words; `None` if it has
-/// none, or the language is not known.
+/// Returns `text` with the word for "and" in place of the signs that join its words; `None` if it
+/// has none, or the language is not known.
 pub fn with_joining_words(text: &str, language: &str) -> Option<String> {
     let joins = joining_signs(text);
     let conjunction = Conjunction::of(language).filter(|_| !joins.is_empty())?;
@@ -129,8 +129,8 @@ pub fn with_joining_words(text: &str, language: &str) -> Option<String> {
     Some(out + &text[at..])
 }
 
-/// Returns whether `translation` has fewer joining signs and words for "and" than `source`. `into` is
-/// the language of the translation, if known.
+/// Returns whether `translation` has fewer joining signs and words for "and" than `source`. `into`
+/// is the language of the translation, if known.
 pub fn loses_joins(source: &str, translation: &str, [from, into]: [Option<&str>; 2]) -> bool {
     let signs = joining_signs(source).len();
     if signs == 0 {

@@ -90,7 +90,7 @@ const MEANT: [RangeInclusive<char>; 6] = [
     '\u{200D}'..='\u{200D}',
 ];
 
-/// The index in [`MEANT`] of the kind of `c`.
+/// The index in [`MEANINGFUL_INVISIBLES`] of the kind of `c`.
 fn kind(c: char) -> Option<usize> {
     MEANT.iter().position(|kind| kind.contains(&c))
 }

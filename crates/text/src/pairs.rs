@@ -51,8 +51,8 @@ impl Pair {
     }
 }
 
-/// Returns the pairs of signs in `text`, sorted by the closing sign. Signs inside of placeholders and
-/// addresses, apostrophes, and signs without a partner do not count.
+/// Returns the pairs of signs in `text`, sorted by the closing sign. Signs inside of placeholders
+/// and addresses, apostrophes, and signs without a partner do not count.
 pub fn pairs(text: &str) -> Vec<Pair> {
     if !text.contains(is_sign) {
         return Vec::new();
@@ -224,8 +224,8 @@ pub fn with_pairs(
     Some(dash.unwrap_or_default() + &apply_edits(&text, &edits))
 }
 
-/// Returns the range of `text` for each pair of `source`. Returns `None` if two of them cross, or if
-/// a range is empty.
+/// Returns the range of `text` for each pair of `source`. Returns `None` if two of them cross, or
+/// if a range is empty.
 fn places(
     source: &str,
     text: &str,

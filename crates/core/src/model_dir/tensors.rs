@@ -29,8 +29,9 @@ const CHUNK: usize = 1 << 18;
 /// quantised matrix as its integers times the scales of their rows.
 ///
 /// # Errors
-/// [`ModelDirProblem::Damaged`](super::ModelDirProblem::Damaged) if the header is hostile or damaged, a tensor has another type, or
-/// the scales of a quantised matrix are missing or of another number than its rows.
+/// Returns [`ModelDirProblem::Damaged`](super::ModelDirProblem::Damaged) if the header is hostile
+/// or damaged, a tensor has another type, or the scales of a quantised matrix are missing or of
+/// another number than its rows.
 pub fn read_tensors(path: &Path, bytes: &[u8]) -> Result<StateDict> {
     read_from(path, &mut &*bytes, bytes.len() as u64, |_| ()).map(into_float32)
 }

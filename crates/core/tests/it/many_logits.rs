@@ -41,8 +41,8 @@ fn run(config: &TransformerConfig, is_whole: bool) -> Vec<(String, Vec<f32>)> {
 
 #[test]
 fn its_parts_give_the_loss_and_the_gradients_of_the_whole() {
-    // A gradient of a state sums a term for each token, in another order. Its rounding errors grow as a
-    // random walk.
+    // A gradient of a state sums a term for each token, in another order. Its rounding errors grow
+    // as a random walk.
     let rounding = (VOCAB as f32).sqrt() * f32::EPSILON;
     for sharing in [EmbeddingSharing::All, EmbeddingSharing::None] {
         let mut config = TransformerConfig::tiny(VOCAB).with_width(16, 1);

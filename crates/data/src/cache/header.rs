@@ -23,8 +23,8 @@ pub(super) struct Header {
     pub pairs: u32,
     pub tokens: u64,
     pub report: CleaningReport,
-    /// If true, a bit per pair follows the offsets: whether the pair continues the document of the pair
-    /// before it. The field is written only if it is set.
+    /// If true, a bit per pair follows the offsets: whether the pair continues the document of the
+    /// pair before it. The field is written only if it is set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_documents: bool,
     key: String,

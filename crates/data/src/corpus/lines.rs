@@ -332,8 +332,8 @@ pub(super) enum LastColumn {
     Document,
 }
 
-/// The columns of line `number` of the TSV file `path`: source, target and the name of the document,
-/// if there is one. Both texts are empty in an empty line.
+/// The columns of line `number` of the TSV file `path`: source, target and the name of the
+/// document, if there is one. Both texts are empty in an empty line.
 pub(super) fn columns<'a>(
     path: &Path,
     number: u64,

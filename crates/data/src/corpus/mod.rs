@@ -58,8 +58,8 @@ pub enum CorpusPaths {
         /// The corpus in the other direction.
         reversed: Box<CorpusPaths>,
     },
-    /// A corpus that is divided into documents: by lines that are empty on both sides, or by the third
-    /// column of a TSV. Without them, it is one document.
+    /// A corpus that is divided into documents: by lines that are empty on both sides, or by the
+    /// third column of a TSV. Without them, it is one document.
     Documents {
         /// The corpus.
         documents: Box<CorpusPaths>,

@@ -17,8 +17,8 @@ pub struct LinePair {
     pub target: String,
     /// `false` if a side was not UTF-8 and such lines are skipped.
     pub valid: bool,
-    /// If true, the pair is the first of a document, or an empty pair between two. Always false in a text
-    /// that is not [divided into documents](CorpusPaths::Documents).
+    /// If true, the pair is the first of a document, or an empty pair between two. Always false in
+    /// a text that is not [divided into documents](CorpusPaths::Documents).
     pub begins: bool,
 }
 
@@ -107,8 +107,8 @@ impl ParallelReader {
     ///
     /// # Errors
     /// Returns the errors of [`LineReader::next_line`], and an error for an empty corpus, unequal
-    /// line counts, a TSV line without exactly two columns, or in a text that is divided into documents
-    /// a pair that is empty on one side only.
+    /// line counts, a TSV line without exactly two columns, or in a text that is divided into
+    /// documents a pair that is empty on one side only.
     pub fn next_pair(&mut self) -> Result<Option<LinePair>> {
         let last = match self.document {
             Some(_) => LastColumn::Document,

@@ -7,8 +7,8 @@ pub(super) fn code_of_tag(token: &str) -> Option<&str> {
     between(token, ">>", "<<")
 }
 
-/// The code in a token that names the language of its side, in the form of M2M100 (`__fr__`) or NLLB
-/// (`fra_Latn`).
+/// The code in a token that names the language of its side, in the form of M2M100 (`__fr__`) or
+/// NLLB (`fra_Latn`).
 pub(super) fn code_of_language(token: &str) -> Option<&str> {
     let m2m100 = between(token, "__", "__").filter(|code| !code.is_empty());
     m2m100.or_else(|| is_nllb(token).then_some(token))

@@ -104,8 +104,8 @@ pub(super) fn decode(tokenizer: &Tokenizer, ids: &[u32]) -> Result<String> {
 ///
 /// The Metaspace decoder of `tokenizers` 0.23.2 removes every `▁` of the first token, and so joins
 /// the words of a token that holds several (`▁I▁love`, where the pre-tokeniser does not split).
-/// SentencePiece removes the first `▁` alone. The first token is therefore divided into words before
-/// it is decoded.
+/// SentencePiece removes the first `▁` alone. The first token is therefore divided into words
+/// before it is decoded.
 fn text_of(tokenizer: &Tokenizer, mut tokens: Vec<String>) -> Result<String> {
     let Some(decoder) = tokenizer.get_decoder() else {
         return Ok(tokens.join(" "));

@@ -41,9 +41,10 @@ impl TokenizerTrainer {
         })
     }
 
-    /// Adds special `tokens` to the vocabulary, whose size stays that of the settings: those that name
-    /// languages, such as `>>de<<` or `__de__`, or the [separator](crate::special::SEPARATOR_TOKEN) of
-    /// sentences. No text is encoded as one, and decoding leaves them out.
+    /// Adds special `tokens` to the vocabulary, whose size stays that of the settings: those that
+    /// name languages, such as `>>de<<` or `__de__`, or the
+    /// [separator](crate::special::SEPARATOR_TOKEN) of sentences. No text is encoded as one, and
+    /// decoding leaves them out.
     ///
     /// # Errors
     /// Returns [`TokenizerError::VocabularyTooSmall`] if the vocabulary has no room for them.

@@ -149,8 +149,8 @@ impl File<'_> {
     }
 }
 
-/// Returns the text that readers see for `lines`, without their indentation. Returns `None` if there
-/// is a placeable that is not allowed in a text.
+/// Returns the text that readers see for `lines`, without their indentation. Returns `None` if
+/// there is a placeable that is not allowed in a text.
 fn shown(lines: &str) -> Option<String> {
     if KNOWN.replace_all(lines, "").contains(['{', '}']) {
         return None;

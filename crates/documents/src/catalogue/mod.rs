@@ -87,8 +87,9 @@ impl Catalogue {
         })
     }
 
-    /// Like [`read`](Self::read), for a model between `languages` that fills the catalogue. Codes of
-    /// no language are ignored, and so is another source language, except in TMX and string catalogues.
+    /// Like [`read`](Self::read), for a model between `languages` that fills the catalogue. Codes
+    /// of no language are ignored, and so is another source language, except in TMX and string
+    /// catalogues.
     ///
     /// # Errors
     /// If the file is broken, or its translations are in another language than the model's.

@@ -267,7 +267,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the state of one plural form: an empty one is filled, even beside others that are not.
+/// Returns the state of one plural form. An empty form is translated even if other forms are not
+/// empty.
 fn state_of(target: &str, is_fuzzy: bool) -> MessageState {
     match (target.trim().is_empty(), is_fuzzy) {
         (true, _) => MessageState::Untranslated,

@@ -208,8 +208,8 @@ impl File<'_> {
         }
     }
 
-    /// Returns the arm of the plural `source` that is translated for the category `name`. A category
-    /// with several numbers must show the number.
+    /// Returns the arm of the plural `source` that is translated for the category `name`. A
+    /// category with several numbers must show the number.
     fn arm_for<'a>(&self, source: &'a Value, name: &str) -> Option<&'a Value> {
         let other = source.get("other").or(source.children.last());
         let arm = source.get(name);

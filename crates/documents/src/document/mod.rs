@@ -29,7 +29,7 @@ pub struct Document {
     byte_order_mark: bool,
     /// The texts to translate. All bytes between them stay unchanged.
     blocks: Vec<Block>,
-    /// Texts of tags and images; [`ATTRIBUTE`](crate::escape::ATTRIBUTE) marks their places in the source.
+    /// Texts of tags and images. In the source, their numbers stand in their places.
     attributes: Vec<Attribute>,
     /// The messages of a catalogue that are translated, each as a document.
     messages: Vec<Entry>,
@@ -77,9 +77,9 @@ impl Document {
     }
 
     /// Fills the messages of a catalogue with the texts that `translation` returns for their source
-    /// and context (PO's `msgctxt`, a key, or an XLIFF unit's name), except plurals. Filled messages
-    /// are no longer pending. A message with XLIFF's or TMX's own tags is passed with them, and is
-    /// filled only with a text that has the same tags.
+    /// and context (PO's `msgctxt`, a key, or an XLIFF unit's name), except plurals. Filled
+    /// messages are no longer pending. A message with XLIFF's or TMX's own tags is passed with
+    /// them, and is filled only with a text that has the same tags.
     pub fn with_memory(mut self, translation: &dyn Fn(&str, &str) -> Option<Remembered>) -> Self {
         for message in self.messages.iter_mut().filter(|it| !it.slot.is_plural) {
             message.remember(translation);

@@ -15,8 +15,8 @@ use crate::words::Span;
 const MAX_REPAIRS: usize = 8;
 
 impl Document {
-    /// Returns the indices of the text's arguments in the order of its translation; `None` if some may
-    /// be in tags.
+    /// Returns the indices of the text's arguments in the order of its translation; `None` if some
+    /// may be in tags.
     fn order_of_arguments(&self) -> Option<Vec<usize>> {
         if !self.attributes.is_empty() {
             return None;

@@ -1,5 +1,5 @@
-//! The parts of a subtitle that are translated alone: what somebody says, without the speaker's name
-//! before it, and each sound in brackets.
+//! The parts of a subtitle that are translated alone: what somebody says, without the speaker's
+//! name before it, and each sound in brackets.
 
 use std::sync::LazyLock;
 
@@ -86,8 +86,8 @@ fn found_length(pattern: &Regex, text: &str) -> usize {
     pattern.find(text).map_or(0, |found| found.len())
 }
 
-/// Returns the length of the speaker's name at the start of `text`. In a text that is all in capitals,
-/// a word before a colon may be anything.
+/// Returns the length of the speaker's name at the start of `text`. In a text that is all in
+/// capitals, a word before a colon may be anything.
 fn speaker(text: &str) -> Option<usize> {
     let found = SPEAKER.find(text)?;
     let rest = &text[found.end()..];
@@ -95,8 +95,8 @@ fn speaker(text: &str) -> Option<usize> {
     (is_name && rest.contains(char::is_lowercase)).then_some(found.len())
 }
 
-/// Returns the inside of the sound in brackets with which `text[range]` ends. Round brackets behind a
-/// text are mostly a part of it.
+/// Returns the inside of the sound in brackets with which `text[range]` ends. Round brackets behind
+/// a text are mostly a part of it.
 fn last_sound(text: &str, range: Span) -> Option<Span> {
     let body = &text[range.clone()];
     let (open, close) = [('[', ']'), ('［', '］')]

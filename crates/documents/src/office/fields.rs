@@ -1,6 +1,6 @@
-//! Fields of Word, also in documents of LibreOffice: a code (`PAGE`, `MERGEFIELD Name`) and the result
-//! that readers see. The beginning, separator and end of a field are points between runs, which must
-//! stay in this order.
+//! Fields of Word, also in documents of LibreOffice: a code (`PAGE`, `MERGEFIELD Name`) and the
+//! result that readers see. The beginning, separator and end of a field are points between runs,
+//! which must stay in this order.
 
 use super::item::{Item, Mark, shown};
 use crate::words::Span;

@@ -151,7 +151,8 @@ impl Office {
     }
 }
 
-/// Replaces the first of `languages` by the second where `xml`, a file of the document, declares it.
+/// Replaces the first of `languages` by the second where `xml`, a file of the document, declares
+/// it.
 fn in_language(xml: String, languages: [Option<&str>; 2]) -> String {
     match languages {
         [Some(from), Some(into)] if xml.contains("<html") => page_in_language(&xml, from, into),

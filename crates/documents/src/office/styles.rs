@@ -1,4 +1,5 @@
-//! Character styles that raise their text, such as those of note references in Word and LibreOffice.
+//! Character styles that raise their text, such as those of note references in Word and
+//! LibreOffice.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -16,8 +16,8 @@ static VALUES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Returns the ranges of the values of `element`, which has the name `name` without its prefix, that
-/// are prose.
+/// Returns the ranges of the values of `element`, which has the name `name` without its prefix,
+/// that are prose.
 pub(super) fn values(xml: &str, kind: OfficeKind, element: &Element<'_>, name: &str) -> Vec<Span> {
     let Span { start, end } = element.tag;
     let tag = &xml[start..end];

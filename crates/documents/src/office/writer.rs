@@ -186,8 +186,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Writes `close`, the end of alternatives. The others get the translation of the first, which is
-    /// written: all of it if they were equal, or else its text.
+    /// Writes `close`, the end of alternatives. The others get the translation of the first, which
+    /// is written: all of it if they were equal, or else its text.
     fn others(&mut self, inner: &Span, close: &Span, others: &[Branch]) {
         let xml = self.writer.xml;
         let start = self.alternatives.pop().unwrap_or(self.out.len());

@@ -39,8 +39,8 @@ impl LinearCrossEntropy {
     }
 }
 
-/// The gradients of the sum of the smoothed loss: of the states, the weight and the bias. Those that
-/// nobody wants are empty.
+/// The gradients of the sum of the smoothed loss: of the states, the weight and the bias. Those
+/// that nobody wants are empty.
 #[derive(Clone, Debug)]
 pub(super) struct Gradients([Vec<f32>; 3], [usize; 2]);
 

@@ -2,8 +2,8 @@ use burn::tensor::{Int, Tensor};
 
 use crate::sum::sum;
 
-/// Largest number of columns that are reduced together. Mesa's lavapipe leaves the loops of a shader
-/// after 65,535 rounds in all without an error, and short sums lose less by rounding.
+/// Largest number of columns that are reduced together. Mesa's lavapipe leaves the loops of a
+/// shader after 65,535 rounds in all without an error, and short sums lose less by rounding.
 const MAX_COLUMNS: usize = 1 << 14;
 
 /// The reference of [`label_smoothed_cross_entropy`](crate::label_smoothed_cross_entropy) in plain

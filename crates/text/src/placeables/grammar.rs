@@ -168,8 +168,8 @@ impl Grammar {
         })
     }
 
-    /// Returns the grammar for the sentences of `message`: their arguments may change their order only
-    /// if all arguments of the message can get numbers.
+    /// Returns the grammar for the sentences of `message`: their arguments may change their order
+    /// only if all arguments of the message can get numbers.
     pub fn for_message(self, message: &str) -> Self {
         Self {
             is_ordered: !self.can_number(message),
@@ -254,8 +254,8 @@ impl Grammar {
     }
 
     /// Returns `translation`, a translation of the whole message `source`, as its program reads it:
-    /// arguments in another order have numbers, and other signs of the grammar are text. `order`, if
-    /// known, has the index in `source` of each argument in the translation. Without it, equal
+    /// arguments in another order have numbers, and other signs of the grammar are text. `order`,
+    /// if known, has the index in `source` of each argument in the translation. Without it, equal
     /// arguments are in the order of the source.
     pub fn written(self, source: &str, translation: String, order: Option<&[usize]>) -> String {
         if self.is_message_format() {
@@ -309,8 +309,8 @@ impl Rules {
         edits.collect()
     }
 
-    /// Returns the edits that give the arguments in `translation` their numbers in `source`; none if
-    /// the two have other arguments.
+    /// Returns the edits that give the arguments in `translation` their numbers in `source`; none
+    /// if the two have other arguments.
     fn numbers(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
         let mut known: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, range) in self.arguments(source).into_iter().enumerate() {
@@ -330,8 +330,8 @@ impl Rules {
             .unwrap_or_default()
     }
 
-    /// Returns the edits that double the signs of `translation` that would begin a placeholder which
-    /// `source` lacks. A source with such signs is not in this grammar.
+    /// Returns the edits that double the signs of `translation` that would begin a placeholder
+    /// which `source` lacks. A source with such signs is not in this grammar.
     fn stray_signs(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
         let is_sign = |c: char| self.signs.contains(c);
         let mut known: HashMap<&str, usize> = HashMap::new();

@@ -44,9 +44,9 @@ pub struct Number {
 }
 
 /// Returns `None` if `translation` keeps the placeholders, addresses and number values of `source`,
-/// and adds no placeholder. If only numbers changed, returns the source's numbers; otherwise returns
-/// an empty list. Symbols may be lost, because words can replace them, but the
-/// further parts `others` may not.
+/// and adds no placeholder. If only numbers changed, returns the source's numbers; otherwise
+/// returns an empty list. Symbols may be lost, because words can replace them, but the further
+/// parts `others` may not.
 pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> Option<Vec<Number>> {
     if !added_placeholders(source, translation, &[]).is_empty() {
         return Some(Vec::new());

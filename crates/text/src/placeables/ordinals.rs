@@ -69,8 +69,8 @@ fn numbers(index: usize, text: &str) -> Vec<Span> {
 }
 
 /// Returns the edits that write the numbers in `translation` as ordinals which are ordinals in
-/// `source`: byte ranges in order, with their replacements. `languages` are indices of [`LANGUAGES`].
-/// English days beside a month stay.
+/// `source`: byte ranges in order, with their replacements. `languages` are indices of
+/// [`LANGUAGES`]. English days beside a month stay.
 pub(super) fn changes(
     source: &str,
     translation: &str,

@@ -81,9 +81,8 @@ pub(super) fn verbatim(text: &str) -> Vec<Span> {
     all.map(|part| part.range).collect()
 }
 
-/// Patterns of parts, one a line, in order of precedence. Before each stands a name: the kind, or
-/// the neighbours that a placeholder must have, without which its signs are prose. Word boundaries
-/// are ASCII, because Unicode's `\b` is fifteen times slower.
+/// The patterns of parts, one a line, in order of precedence. Before each stands the name of its
+/// [`Rule`]. Word boundaries are ASCII, because Unicode's `\b` is fifteen times slower.
 const PATTERNS: &str = include_str!("parts.tsv");
 
 /// The names of [`PATTERNS`], and one regular expression with a group for each.

@@ -435,7 +435,7 @@ pub(super) fn sign(before: &str) -> Sign {
     }
 }
 
-/// Returns whether the time of day before `after` is p.m. according to the words after it; `None`
+/// Returns the half of the day of the time before `after` according to the words after it; `None`
 /// if there are none.
 pub(super) fn clock(after: &str) -> Option<bool> {
     let near = after

@@ -154,9 +154,10 @@ impl Writing {
     }
 
     /// Returns edits that write the amounts in `translation` in the format of the target language,
-    /// with the months, millions and similar words beside them, and ordinal numbers: byte ranges in order, with their
-    /// replacements. An amount is a number that counts or measures something in `source`. Dates,
-    /// times, versions and other identifiers stay unchanged, and so do uncertain numbers.
+    /// with the months, millions and similar words beside them, and ordinal numbers: byte ranges in
+    /// order, with their replacements. An amount is a number that counts or measures something in
+    /// `source`. Dates, times, versions and other identifiers stay unchanged, and so do uncertain
+    /// numbers.
     pub fn changes(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
         let mut all = self.amounts(source, translation);
         if let Some([from, into]) = self.names {

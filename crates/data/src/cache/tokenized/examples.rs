@@ -1,4 +1,5 @@
-//! The examples of a corpus: each pair with the sentences before it and the tokens of its languages.
+//! The examples of a corpus: each pair with the sentences before it and the tokens of its
+//! languages.
 
 use std::ops::Range;
 
@@ -28,10 +29,10 @@ impl TokenizedCorpus {
         }
     }
 
-    /// The same corpus with the context of each pair in front of it: the previous pairs of its document,
-    /// as far as they [fit](ContextSettings::fitting), each with the separator of its side behind it. The
-    /// context stands before the tokens that name languages. Nothing is stored: it is composed when a pair
-    /// is read.
+    /// The same corpus with the context of each pair in front of it: the previous pairs of its
+    /// document, as far as they [fit](ContextSettings::fitting), each with the separator of its
+    /// side behind it. The context stands before the tokens that name languages. Nothing is stored:
+    /// it is composed when a pair is read.
     ///
     /// # Panics
     /// Panics if this is a mixture, which takes the context of its corpora.
@@ -50,8 +51,8 @@ impl TokenizedCorpus {
         }
     }
 
-    /// Returns whether pair `i` continues the document of the pair before it. Always false in a corpus
-    /// that is not divided into documents, and behind a pair that cleaning dropped.
+    /// Returns whether pair `i` continues the document of the pair before it. Always false in a
+    /// corpus that is not divided into documents, and behind a pair that cleaning dropped.
     ///
     /// # Panics
     /// Panics if this is a mixture.
@@ -68,8 +69,8 @@ impl TokenizedCorpus {
         in_document.map(|(before, _)| before).last().unwrap_or(i)
     }
 
-    /// The numbers of previous sources and targets in front of pair `i`. `plain` gives the lengths of
-    /// pairs without context and languages.
+    /// The numbers of previous sources and targets in front of pair `i`. `plain` gives the lengths
+    /// of pairs without context and languages.
     fn context_of(&self, i: usize, plain: impl Fn(usize) -> [usize; 2]) -> [usize; 2] {
         let Some(Context { settings, .. }) = &self.context else {
             return [0; 2];
@@ -78,8 +79,8 @@ impl TokenizedCorpus {
         settings.fitting(previous, plain(i))
     }
 
-    /// The source and target ids of pair `i` with its context and languages. `sentence` gives the ids of
-    /// the pair and those in its context, by the pair and the side.
+    /// The source and target ids of pair `i` with its context and languages. `sentence` gives the
+    /// ids of the pair and those in its context, by the pair and the side.
     pub(super) fn example<'a>(
         &self,
         i: usize,

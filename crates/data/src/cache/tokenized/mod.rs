@@ -159,8 +159,9 @@ impl TokenizedCorpus {
     /// The source and target ids of pair `i`, without `<s>` and `</s>`.
     ///
     /// # Errors
-    /// Returns [`DataError::DamagedCache`](crate::DataError::DamagedCache) if the cache file was truncated or overwritten after it
-    /// was opened, [`TextError::Unreadable`](crate::TextError::Unreadable) if the disk fails.
+    /// Returns [`DataError::DamagedCache`](crate::DataError::DamagedCache) if the cache file was
+    /// truncated or overwritten after it was opened,
+    /// [`TextError::Unreadable`](crate::TextError::Unreadable) if the disk fails.
     ///
     /// # Panics
     /// Panics if `i` is not below [`TokenizedCorpus::len`].

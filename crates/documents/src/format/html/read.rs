@@ -33,7 +33,8 @@ pub(in crate::format) fn parse_lines(text: &str) -> Vec<Block> {
     read(text, Newline::Divides).0
 }
 
-/// Like [`parse`], for a text in which line breaks are a part of the text, and empty lines divide it.
+/// Like [`parse`], for a text in which line breaks are a part of the text, and empty lines divide
+/// it.
 pub(in crate::format) fn parse_paragraphs(text: &str) -> Vec<Block> {
     read(text, Newline::Break).0
 }
@@ -128,8 +129,8 @@ impl Parser<'_> {
         index + 1
     }
 
-    /// Returns the role of the element `name` with a tag at `index`. An element for some readers is a
-    /// block if it has words.
+    /// Returns the role of the element `name` with a tag at `index`. An element for some readers is
+    /// a block if it has words.
     fn role(&self, index: usize, name: &str) -> Role {
         let role = role(name);
         let partner = self.lexed.partner[index];

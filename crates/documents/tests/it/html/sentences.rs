@@ -236,8 +236,8 @@ fn notes_readings_and_hidden_elements_are_no_part_of_a_sentence() {
     );
 }
 
-/// Readers without scripts see `noscript`, scripts copy `template`, and old programs show what is in
-/// an element that they do not know.
+/// Readers without scripts see `noscript`, scripts copy `template`, and old programs show what is
+/// in an element that they do not know.
 #[test]
 fn the_words_of_fallbacks_are_translated() {
     let names = [

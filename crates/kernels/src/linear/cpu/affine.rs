@@ -83,8 +83,8 @@ impl ProductType {
     }
 
     /// Adds the gradient of the weight, [`grad_of_weight`](Self::grad_of_weight), to `sums`,
-    /// `[output, input]`. Of parts of the rows in multiples of 256 the sums have the same bits as of
-    /// all rows.
+    /// `[output, input]`. Of parts of the rows in multiples of 256 the sums have the same bits as
+    /// of all rows.
     pub(crate) fn add_grad_of_weight(
         self,
         sizes: Sizes,

@@ -38,15 +38,15 @@ macro_rules! arithmetic {
         $(#[$doc])*
         struct $name;
 
-        // SAFETY: the methods use nothing but the instructions, words and scales that the trait asks
-        // for.
+        // SAFETY: the methods use nothing but the instructions, words and scales that the trait
+        // asks for.
         unsafe impl Arithmetic for $name {
             type Sums = $register;
             type Floats = <$register as Integers>::Floats;
             #[inline(always)]
             unsafe fn add_products($sums: $register, $left: u32, right: *const u32) -> $register {
-                // SAFETY: the caller has the instructions of `available`, and a register of words at
-                // `right`.
+                // SAFETY: the caller has the instructions of `available`, and a register of words
+                // at `right`.
                 unsafe {
                     let $weights = <$register>::load(right);
                     $products
@@ -54,7 +54,8 @@ macro_rules! arithmetic {
             }
             #[inline(always)]
             unsafe fn floats(sums: $register, scales: &Scales, row: usize, column: usize) -> Self::Floats {
-                // SAFETY: the caller has the instructions, and scales of this row and these columns.
+                // SAFETY: the caller has the instructions, and scales of this row and these
+                // columns.
                 unsafe { scaled(sums, scales, row, column) }
             }
         }

@@ -81,8 +81,8 @@ impl<'a, L: LeftFactor> Product<'a, L> {
         self.written(|out| self.write_by_rows(depth, out))
     }
 
-    /// Adds the product to `out`, `[rows, columns]`, by threads that share the rows. The products of
-    /// two parts of the terms, one added to the other, have the bits of one product if the first
+    /// Adds the product to `out`, `[rows, columns]`, by threads that share the rows. The products
+    /// of two parts of the terms, one added to the other, have the bits of one product if the first
     /// part is a multiple of `depth` steps.
     pub(super) fn add_by_rows(self, depth: usize, out: &mut [f32]) {
         let [rows, columns] = [self.left.rows(), self.right.columns];
@@ -153,8 +153,8 @@ impl<'a, L: LeftFactor> Product<'a, L> {
         assert!(bias == 0 || bias == columns, "bias of {columns} columns");
         let mut out: Vec<f32> = Vec::with_capacity(rows * columns);
         write(&Output(out.as_mut_ptr().cast()));
-        // SAFETY: the capacity is that many numbers. The callers' blocks are all rows and panels, and
-        // `block` writes each of its numbers, also for factors without steps.
+        // SAFETY: the capacity is that many numbers. The callers' blocks are all rows and panels,
+        // and `block` writes each of its numbers, also for factors without steps.
         unsafe { out.set_len(rows * columns) };
         out
     }
@@ -211,8 +211,8 @@ impl<'a, L: LeftFactor> Product<'a, L> {
         let first = self.right.columns_of(panels.start).start;
         let end = self.right.columns_of(panels.end - 1).end;
         for row in rows {
-            // SAFETY: the columns of the panels are inside the row, `block` wrote their numbers, and
-            // no other thread has these rows and columns of `out`.
+            // SAFETY: the columns of the panels are inside the row, `block` wrote their numbers,
+            // and no other thread has these rows and columns of `out`.
             let row = unsafe {
                 let start = out.0.add(row * self.right.columns + first);
                 std::slice::from_raw_parts_mut(start.cast(), end - first)

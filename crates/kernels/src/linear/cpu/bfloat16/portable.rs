@@ -118,8 +118,8 @@ unsafe impl Arithmetic for Pairs {
     /// The product of the second numbers is added first.
     #[inline(always)]
     unsafe fn add_products(sums: [f32; LINE], left: u32, right: *const u32) -> [f32; LINE] {
-        // SAFETY: the caller has as many words at `right` as the sums have lanes, and they are aligned
-        // like words.
+        // SAFETY: the caller has as many words at `right` as the sums have lanes, and they are
+        // aligned like words.
         let right = unsafe { right.cast::<[u32; LINE]>().read() };
         std::array::from_fn(|lane| {
             let sum = normal(second(left).mul_add(second(right[lane]), sums[lane]));
