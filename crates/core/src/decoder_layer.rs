@@ -45,13 +45,13 @@ pub struct DecoderLayerConfig {
 }
 
 impl DecoderLayerConfig {
-    /// A layer with initial weights from Burn's random numbers of `device`;
+    /// Creates a layer with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> DecoderLayer {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A layer with initial weights that are a function of `key`.
+    /// Creates a layer with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> DecoderLayer {
         let LayerConfig {
             self_attention,
@@ -80,8 +80,8 @@ impl DecoderLayerConfig {
         }
     }
 
-    /// The cost of the layer per position of the target, for `source` and `target` positions, and
-    /// its cost per position of the source: the projections of keys and values.
+    /// Returns the cost of the layer per position of the target, for `source` and `target`
+    /// positions, and its cost per position of the source: the projections of keys and values.
     pub fn cost(
         &self,
         [source, target]: [usize; 2],
@@ -178,7 +178,7 @@ impl TargetSublayer {
         }
     }
 
-    /// The linear maps, to be packed or set to a precision.
+    /// Returns the linear maps, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         let (attention, unit) = match self {
             Self::SelfAttention(attention) => (Some(attention), None),
@@ -214,7 +214,7 @@ pub struct LayerCache {
 }
 
 impl LayerCache {
-    /// An empty cache of a layer without cross-attention.
+    /// Creates an empty cache of a layer without cross-attention.
     pub fn without_source() -> Self {
         Self {
             target: KvCache::new(),
@@ -225,7 +225,7 @@ impl LayerCache {
 }
 
 impl DecoderLayer {
-    /// An empty cache for decoding from the encoded source `memory`,
+    /// Returns an empty cache for decoding from the encoded source `memory`,
     /// `[sentences, source_len, d_model]`. A layer without cross-attention ignores `memory`.
     pub fn start(&self, memory: Tensor<3>) -> LayerCache {
         let source = self
@@ -287,7 +287,7 @@ impl DecoderLayer {
             })
     }
 
-    /// The linear maps of all sub-layers, to be packed or set to a precision.
+    /// Returns the linear maps of all sub-layers, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         let cross = self
             .cross_attention

@@ -47,7 +47,7 @@ impl Dropout {
         dropout(x, self.mask(mode))
     }
 
-    /// The dropout mask under `mode`; `None` at inference or at rate 0.
+    /// Returns the dropout mask under `mode`; `None` at inference or at rate 0.
     pub(crate) fn mask(&self, mode: Mode) -> Option<DropoutMask> {
         match mode {
             Mode::Training(key) if self.rate > 0.0 => Some(DropoutMask::new(key, self.rate)),

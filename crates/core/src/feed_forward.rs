@@ -33,13 +33,13 @@ pub struct PositionWiseFeedForwardConfig {
 }
 
 impl PositionWiseFeedForwardConfig {
-    /// A network with initial weights from Burn's random numbers of `device`;
+    /// Creates a network with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> PositionWiseFeedForward {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A network with initial weights that are a function of `key`.
+    /// Creates a network with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> PositionWiseFeedForward {
         let [inner, outer] = self.maps();
         PositionWiseFeedForward {
@@ -51,7 +51,7 @@ impl PositionWiseFeedForwardConfig {
         }
     }
 
-    /// The cost of the network, which is the cost of its linear maps.
+    /// Returns the cost of the network, which is the cost of its linear maps.
     pub fn cost(&self) -> Cost {
         let [inner, outer] = self.maps();
         // The other functions keep their input for the backward pass.
@@ -112,7 +112,7 @@ impl PositionWiseFeedForward {
         }
     }
 
-    /// The linear maps, to be packed or set to a precision.
+    /// Returns the linear maps, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         [&mut self.inner, &mut self.outer]
             .into_iter()

@@ -44,7 +44,7 @@ pub(crate) fn position_mask(
     Tensor::from_data(TensorData::new(values, [1, 1, query_len, key_len]), device)
 }
 
-/// The `indices` of rows, as a tensor on `device`.
+/// Returns the `indices` of rows, as a tensor on `device`.
 pub(crate) fn row_ids(indices: &[usize], device: &Device) -> Tensor<1, Int> {
     let ids: Vec<i32> = indices.iter().map(|&index| index as i32).collect();
     Tensor::from_data(TensorData::new(ids, [indices.len()]), device)

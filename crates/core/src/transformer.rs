@@ -100,7 +100,7 @@ impl Transformer {
         )
     }
 
-    /// An empty cache for [`decode_step`](Self::decode_step), for decoding from `memory`.
+    /// Returns an empty cache for [`decode_step`](Self::decode_step), for decoding from `memory`.
     pub fn start_decoding(&self, memory: &EncodedSource) -> DecoderCache {
         self.decoder.start(memory)
     }
@@ -153,12 +153,12 @@ impl Transformer {
             .forward(x, cache, &DecoderBias::default(), context.fold(3))
     }
 
-    /// The linear maps of both stacks.
+    /// Returns the linear maps of both stacks.
     fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         self.encoder.linears_mut().chain(self.decoder.linears_mut())
     }
 
-    /// The mask of the source ids that attention does not see.
+    /// Returns the mask of the source ids that attention does not see.
     fn hidden(&self, source: &Tensor<2, Int>) -> Tensor<4, Bool> {
         let padding = padding_mask(source, self.pad);
         match self.source_end {

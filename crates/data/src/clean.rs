@@ -89,8 +89,8 @@ impl CleaningSettings {
         DataError::check(ratio >= 1.0, "max_length_ratio", ratio, remedy)
     }
 
-    /// The settings without a budget that drops nothing. The key of a cache is made from them, and
-    /// such a budget does not change it.
+    /// Returns the settings without a budget that drops nothing. The key of a cache is made from
+    /// them, and such a budget does not change it.
     pub(crate) fn effective(&self) -> Self {
         let longest = self.max_source_len.max(self.max_target_len);
         Self {
@@ -124,7 +124,7 @@ impl Cleaner {
         reason.is_none()
     }
 
-    /// The count of the first reason to drop the pair; `None` if it is kept.
+    /// Returns the count of the first reason to drop the pair; `None` if it is kept.
     fn reason(&mut self, pair: &LinePair, source: usize, target: usize) -> Option<Count> {
         let limits = &self.settings;
         let columns = source.max(target) + 1;

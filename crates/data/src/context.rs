@@ -28,9 +28,9 @@ pub struct ContextSettings {
 }
 
 impl ContextSettings {
-    /// The numbers of previous sources and of previous targets that fit in front of a pair of
-    /// `lengths` tokens. `previous` gives the lengths of the pairs before it in its document, the
-    /// nearest first.
+    /// Returns the numbers of previous sources and of previous targets that fit in front of a pair
+    /// of `lengths` tokens. `previous` gives the lengths of the pairs before it in its document,
+    /// the nearest first.
     ///
     /// An example that would be too long loses its oldest context first. A previous source and its
     /// target stand in an example together or not at all, as far as the settings ask for both.
@@ -58,7 +58,7 @@ impl ContextSettings {
     }
 }
 
-/// The ids of the sentences `previous`, the oldest first, each with `separator` behind it.
+/// Returns the ids of the sentences `previous`, the oldest first, each with `separator` behind it.
 pub fn joined<S: AsRef<[u32]>>(previous: impl IntoIterator<Item = S>, separator: u32) -> Vec<u32> {
     let mut ids = Vec::new();
     for sentence in previous {

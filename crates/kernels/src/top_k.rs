@@ -52,8 +52,8 @@ fn insert_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Top>) {
     }
 }
 
-/// A number that at least `count` of `values` reach, or −∞: the `count`-th highest of the maxima of
-/// the parts.
+/// Returns a number that at least `count` of `values` reach, or −∞: the `count`-th highest of the
+/// maxima of the parts.
 fn lower_bound(values: &[f32], count: usize) -> f32 {
     if count > PARTS {
         return f32::NEG_INFINITY;
@@ -82,7 +82,7 @@ vectorised! {
         *maxima = largest;
     }
 
-    /// The index of the first value above `threshold`.
+    /// Returns the index of the first value above `threshold`.
     fn first_above(values: &[f32], threshold: f32) -> Option<usize> {
         let (chunks, rest) = values.as_chunks::<CHUNK>();
         for (start, chunk) in (0..).step_by(CHUNK).zip(chunks) {
@@ -94,7 +94,7 @@ vectorised! {
     }
 }
 
-/// The index of the first value above `threshold`, by a comparison for each value.
+/// Returns the index of the first value above `threshold`, by a comparison for each value.
 #[inline(always)]
 fn position_above(values: &[f32], threshold: f32) -> Option<usize> {
     values.iter().position(|&value| value > threshold)

@@ -37,7 +37,7 @@ impl Best {
     }
 }
 
-/// The score of unknown text.
+/// Returns the score of unknown text.
 pub fn unknown_score(vocabulary: &Vocabulary) -> f32 {
     let normal = (0..vocabulary.len() as u32)
         .filter(|&id| vocabulary.kind(id) == PieceType::Normal)
@@ -106,8 +106,8 @@ fn reset(ahead: &mut [Best]) -> f32 {
     0.0
 }
 
-/// The score of a user-defined symbol of `length` bytes, computed as the library does: in double
-/// precision, then rounded.
+/// Returns the score of a user-defined symbol of `length` bytes, computed as the library does: in
+/// double precision, then rounded.
 fn symbol_score(length: usize) -> f32 {
     (0.1 * (length as f64 - 1.0)) as f32
 }

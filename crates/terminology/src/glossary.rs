@@ -363,7 +363,7 @@ mod tests {
         found
     }
 
-    /// Whether `words` begin with the term of `entry`.
+    /// Returns whether `words` begin with the term of `entry`.
     fn begins(entry: &Entry, words: &[Word]) -> bool {
         let text: fn(&Word) -> &str = if entry.any_case {
             |word| &word.folded

@@ -2,7 +2,7 @@
 
 use crate::{Part, PartKind, blank, may_have_parts, parts};
 
-/// `text` with the text around its placeholders and addresses changed by `change`.
+/// Returns `text` with the text around its placeholders and addresses changed by `change`.
 fn changed_outside(text: &str, change: impl Fn(&str) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
@@ -21,7 +21,7 @@ pub fn in_capitals(text: &str) -> String {
     changed_outside(text, str::to_uppercase)
 }
 
-/// `text` without its placeholders and addresses.
+/// Returns `text` without its placeholders and addresses.
 fn without_verbatim(text: &str) -> String {
     let verbatim = parts(text)
         .into_iter()

@@ -65,7 +65,7 @@ struct Conjunction {
     others: &'static str,
 }
 
-/// The words for "and", each with the codes of its languages and with other words.
+/// Returns the words for "and", each with the codes of its languages and with other words.
 fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let lines = WORDS.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| {

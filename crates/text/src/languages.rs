@@ -2,8 +2,8 @@
 
 use isolang::Language;
 
-/// The code in `known` that means the same language as `code`, in any notation of both: German is
-/// `de` (ISO 639-1), `deu` (639-3), `ger` (639-2), `de-DE` or `de_DE` (with a region) and
+/// Returns the code in `known` that means the same language as `code`, in any notation of both:
+/// German is `de` (ISO 639-1), `deu` (639-3), `ger` (639-2), `de-DE` or `de_DE` (with a region) and
 /// `deu_Latn` (with a script). A region or a script decides only among codes that have one.
 ///
 /// ```
@@ -79,23 +79,23 @@ fn agree(a: &Option<String>, b: &Option<String>) -> bool {
     a.is_none() || b.is_none() || a == b
 }
 
-/// The code of ISO 639-3 for a `code` of any part of ISO 639, for a macrolanguage the code of its
-/// usual language; `code` itself if it is in none.
+/// Returns the code of ISO 639-3 for a `code` of any part of ISO 639, for a macrolanguage the code
+/// of its usual language; `code` itself if it is in none.
 fn language_of(code: &str) -> String {
     let iso = language(code).map(|language| language.to_639_3());
     let code = iso.unwrap_or(code);
     entry(OF_MACROLANGUAGES, code).unwrap_or(code).to_owned()
 }
 
-/// The language with the two-letter or three-letter `code`, in any part of ISO 639: `de`, `deu` and
-/// `ger`.
+/// Returns the language with the two-letter or three-letter `code`, in any part of ISO 639: `de`,
+/// `deu` and `ger`.
 pub fn language(code: &str) -> Option<Language> {
     let code = code.to_ascii_lowercase();
     let code = entry(OTHER, &code).unwrap_or(&code);
     Language::from_639_1(code).or_else(|| Language::from_639_3(code))
 }
 
-/// The meaning of `code` in `table`, a list of `code=meaning`.
+/// Returns the meaning of `code` in `table`, a list of `code=meaning`.
 fn entry(table: &'static str, code: &str) -> Option<&'static str> {
     let pairs = table.split_whitespace();
     let mut pairs = pairs.filter_map(|pair| pair.split_once('='));

@@ -226,7 +226,7 @@ fn read_manifest(source: Source) -> Result<Manifest> {
     serde_json::from_slice(&bytes).map_err(|e| ModelDirError::damaged(&path, e))
 }
 
-/// The number of bytes that `file` yields, and their hash.
+/// Returns the number of bytes that `file` yields, and their hash.
 fn hashed(mut file: impl Read) -> io::Result<(u64, String)> {
     let mut hash = Sha256::new();
     let bytes = io::copy(&mut file, &mut hash)?;

@@ -140,7 +140,7 @@ fn read_fields(architecture: &str, fields: &Json) -> Option<serde_json::Result<M
     }
 }
 
-/// The default compute type of the model in `source`.
+/// Returns the default compute type of the model in `source`.
 ///
 /// # Errors
 /// Returns a [`ModelDirError`] that names the file and the problem.
@@ -153,7 +153,7 @@ pub fn load_compute_type<'a>(source: impl Into<Source<'a>>) -> Result<ComputeTyp
     }
 }
 
-/// The content of `config.json`, in the known version of the format.
+/// Returns the content of `config.json`, in the known version of the format.
 fn read_config(source: Source) -> Result<Json> {
     let path = source.join(CONFIG);
     let bytes = read_checked(source, CONFIG)?;
@@ -223,13 +223,13 @@ pub fn load_as(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Resul
     build(dir.into(), config, device)
 }
 
-/// The model that `config` describes, with the parameters in `files`.
+/// Returns the model that `config` describes, with the parameters in `files`.
 fn build(files: Source, config: &dyn Seq2SeqConfig, device: &Device) -> Result<Model> {
     let tensors = parameters_of(files, config)?;
     Ok(with_tensors(files, config, device, tensors)?.0)
 }
 
-/// The model that `config` describes, with the parameters `tensors` of `files`.
+/// Returns the model that `config` describes, with the parameters `tensors` of `files`.
 fn with_tensors(
     files: Source,
     config: &dyn Seq2SeqConfig,
@@ -242,9 +242,9 @@ fn with_tensors(
     loaded.map_err(|error| ModelDirProblem::Parameters(error).at(files.join(WEIGHTS)))
 }
 
-/// The configuration and the parameters of the model in `dir`, read from the files without building
-/// the model: for programs that need no device. The total number of parameters is checked against
-/// the configuration; their names and shapes are not.
+/// Returns the configuration and the parameters of the model in `dir`, read from the files without
+/// building the model: for programs that need no device. The total number of parameters is checked
+/// against the configuration; their names and shapes are not.
 ///
 /// # Errors
 /// Returns a [`ModelDirError`] that names the file and the problem.

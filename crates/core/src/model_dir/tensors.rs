@@ -204,7 +204,7 @@ fn with_scales(path: &Path, stored: BTreeMap<String, Stored>) -> Result<StoredTe
     Ok(tensors)
 }
 
-/// The scales, if there is one for each row of a matrix of this shape.
+/// Returns the scales, if there is one for each row of a matrix of this shape.
 fn of_rows((scales, shape): (Vec<f32>, Vec<usize>), matrix: &[usize]) -> Option<Vec<f32>> {
     (matrix.len() == 2 && shape == [matrix[0]]).then_some(scales)
 }
@@ -293,7 +293,7 @@ fn as_float32<'a>(name: &'a str, data: &'a TensorData) -> TensorBytes<'a> {
     }
 }
 
-/// The bytes of `values` in a file; their memory on a little-endian processor.
+/// Returns the bytes of `values` in a file; their memory on a little-endian processor.
 fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
     if cfg!(target_endian = "little") {
         bytemuck::cast_slice(values).into()

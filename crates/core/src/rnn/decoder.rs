@@ -56,7 +56,7 @@ impl Seq2SeqCache for RnnCache {
 }
 
 impl RnnDecoder {
-    /// A decoder with the sizes of `config`; its initial weights are a function of `key`.
+    /// Creates a decoder with the sizes of `config`; its initial weights are a function of `key`.
     pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
         let &RnnConfig {
             d_model, d_hidden, ..
@@ -70,7 +70,7 @@ impl RnnDecoder {
         }
     }
 
-    /// A cache before the first target position, from the encoder states of both directions
+    /// Returns a cache before the first target position, from the encoder states of both directions
     /// (`[batch, len, d_hidden]` each) and the padding (`[batch, len]`, `true` hides).
     pub fn start(&self, [forward, backward]: [Tensor<3>; 2], padding: Tensor<2, Bool>) -> RnnCache {
         let state = self.initial.forward(at(&backward, 0)).tanh();
@@ -128,7 +128,7 @@ impl RnnDecoder {
         (Tensor::stack(found, 1), Tensor::stack(all_weights, 1))
     }
 
-    /// The linear maps outside of the steps.
+    /// Returns the linear maps outside of the steps.
     pub(super) fn linears(&mut self) -> impl Iterator<Item = &mut Linear> {
         [
             &mut self.initial,

@@ -24,7 +24,7 @@ pub struct RnnEncoder {
 }
 
 impl RnnEncoder {
-    /// The states of both directions at each position.
+    /// Returns the states of both directions at each position.
     ///
     /// # Shapes
     /// `x`: `[batch, len, d_model]`, `padding`: `[batch, len]`, `true` hides → two tensors

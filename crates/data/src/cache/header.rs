@@ -40,7 +40,7 @@ pub(super) enum Width {
 }
 
 impl Width {
-    /// The smallest width for ids below `vocab_size`.
+    /// Returns the smallest width for ids below `vocab_size`.
     pub fn of(vocab_size: usize) -> Self {
         if vocab_size <= 1 << 16 {
             Self::Two
@@ -49,7 +49,7 @@ impl Width {
         }
     }
 
-    /// The width in bytes.
+    /// Returns the width in bytes.
     pub fn bytes(self) -> u64 {
         match self {
             Self::Two => 2,
@@ -86,7 +86,7 @@ impl Width {
 }
 
 impl Header {
-    /// The header of a cache for `key`, without the checksum of its body.
+    /// Returns the header of a cache for `key`, without the checksum of its body.
     pub fn new(width: Width, [pairs, tokens]: [u64; 2], report: CleaningReport, key: &Key) -> Self {
         Self {
             version: VERSION,
@@ -100,7 +100,7 @@ impl Header {
         }
     }
 
-    /// The header as bytes of the file.
+    /// Returns the header as bytes of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let width = HEADER_BYTES - CHECKSUM;
         let json = serde_json::json!(self).to_string();
@@ -127,33 +127,35 @@ impl Header {
         Ok(header)
     }
 
-    /// The number of bytes of all tokens.
+    /// Returns the number of bytes of all tokens.
     pub fn token_bytes(&self) -> u64 {
         self.tokens.saturating_mul(self.width.bytes())
     }
 
-    /// The number of zeros that are hashed after the tokens, up to the next multiple of 8 bytes.
+    /// Returns the number of zeros that are hashed after the tokens, up to the next multiple of 8
+    /// bytes.
     pub fn zeros(&self) -> usize {
         self.token_bytes().wrapping_neg() as usize % 8
     }
 
-    /// The position of the offsets in the file. There is one per sentence, and one for the end.
+    /// Returns the position of the offsets in the file. There is one per sentence, and one for the
+    /// end.
     pub fn before_offsets(&self) -> u64 {
         self.token_bytes().saturating_add(HEADER_BYTES as u64)
     }
 
-    /// The number of bytes of all offsets.
+    /// Returns the number of bytes of all offsets.
     pub fn offset_bytes(&self) -> u64 {
         16 * u64::from(self.pairs) + 8
     }
 
-    /// The number of bytes of the whole file.
+    /// Returns the number of bytes of the whole file.
     pub fn file_bytes(&self) -> u64 {
         let before = self.before_offsets().saturating_add(self.offset_bytes());
         before.saturating_add(self.document_bytes())
     }
 
-    /// The number of bytes of the bits of documents.
+    /// Returns the number of bytes of the bits of documents.
     pub fn document_bytes(&self) -> u64 {
         if self.has_documents {
             u64::from(self.pairs).div_ceil(8)

@@ -47,7 +47,7 @@ impl TokenFile {
         })
     }
 
-    /// The header of the file.
+    /// Returns the header of the file.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -121,9 +121,9 @@ pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
     })
 }
 
-/// The name that `iconv` has for the encoding of a text that begins with `first`, if its units are
-/// wider than a byte. The signs are a byte-order mark, or zero bytes, which text in UTF-8 or in an
-/// 8-bit encoding does not have.
+/// Returns the name that `iconv` has for the encoding of a text that begins with `first`, if its
+/// units are wider than a byte. The signs are a byte-order mark, or zero bytes, which text in UTF-8
+/// or in an 8-bit encoding does not have.
 fn wide_encoding(first: &[u8]) -> Option<&'static str> {
     if [b"\xff\xfe", b"\xfe\xff"]
         .iter()
@@ -156,7 +156,7 @@ fn wide_encoding(first: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Every second byte of `bytes`, from `start` on.
+/// Returns every second byte of `bytes`, from `start` on.
 fn every_second(bytes: &[u8], start: usize) -> impl Iterator<Item = u8> {
     bytes.iter().copied().skip(start).step_by(2)
 }
@@ -182,8 +182,8 @@ fn of_ideographs(first: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The number of spaces, line ends and full stops in `bytes` as UTF-16 with units read by `unit`;
-/// `None` if the bytes are not text in this order.
+/// Returns the number of spaces, line ends and full stops in `bytes` as UTF-16 with units read by
+/// `unit`; `None` if the bytes are not text in this order.
 fn count_blanks(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<usize> {
     let units = bytes.as_chunks::<2>().0.iter().map(|bytes| unit(*bytes));
     let text = String::from_utf16(&units.collect::<Vec<_>>()).ok()?;
@@ -205,7 +205,7 @@ fn is_letter_or_mark(c: char) -> bool {
     }
 }
 
-/// The error for a failed `open`.
+/// Returns the error for a failed `open`.
 pub(crate) fn open_error(path: &Path, cause: io::Error) -> TextError {
     match cause.kind() {
         io::ErrorKind::NotFound => TextError::NotFound(path.into()),

@@ -184,7 +184,7 @@ impl ParallelReader {
 }
 
 impl Input {
-    /// The file of a side.
+    /// Returns the file of a side.
     fn path(&self, side: Side) -> &Path {
         match (self, side) {
             (Self::Pair(source, _), Side::Source) => source.path(),
@@ -300,7 +300,7 @@ pub fn check_line_counts<'a>(texts: impl Iterator<Item = (u64, &'a Path)> + Clon
     }
 }
 
-/// The error for sides of unequal length; an empty side is reported as empty.
+/// Returns the error for sides of unequal length; an empty side is reported as empty.
 fn mismatch(shorter: &LineReader, longer: &mut LineReader) -> Result<TextError> {
     if shorter.lines_read() == 0 {
         return Ok(TextError::Empty(shorter.path().into()));
@@ -313,7 +313,7 @@ fn mismatch(shorter: &LineReader, longer: &mut LineReader) -> Result<TextError> 
     })
 }
 
-/// The next pair, and the name of its document.
+/// Returns the next pair, and the name of its document.
 fn next_of_tsv(
     tsv: &mut LineReader,
     last: LastColumn,

@@ -87,17 +87,17 @@ impl Text {
         text
     }
 
-    /// The slot of the symbol after the symbol at `slot`.
+    /// Returns the slot of the symbol after the symbol at `slot`.
     fn next(&self, slot: u32) -> u32 {
         slot + u32::from(self.widths[slot as usize])
     }
 
-    /// The slot of the symbol before the symbol at `slot`.
+    /// Returns the slot of the symbol before the symbol at `slot`.
     fn previous(&self, slot: u32) -> u32 {
         slot - u32::from(self.widths[slot as usize - 1])
     }
 
-    /// The symbols at two slots; `None` if one of the slots is a gap between two words.
+    /// Returns the symbols at two slots; `None` if one of the slots is a gap between two words.
     fn pair(&self, left: u32, right: u32) -> Option<Pair> {
         let pair = (self.symbols[left as usize], self.symbols[right as usize]);
         (pair.0 != GAP && pair.1 != GAP).then_some(pair)
@@ -186,7 +186,7 @@ impl Learner {
         self.pairs.get(&pair).map_or(0, |found| found.count)
     }
 
-    /// The pair with the highest count; among equal counts, the one with the lowest ids.
+    /// Returns the pair with the highest count; among equal counts, the one with the lowest ids.
     fn most_frequent(&mut self) -> Option<Pair> {
         while let Some((count, Reverse(pair))) = self.heap.pop() {
             let now = self.count_of(pair);
@@ -209,7 +209,7 @@ impl Learner {
         self.chars(a) + self.chars(b) > self.max_piece_chars
     }
 
-    /// The number of characters of a token.
+    /// Returns the number of characters of a token.
     fn chars(&self, id: u32) -> usize {
         self.tokens[id as usize].chars().count()
     }
@@ -231,7 +231,7 @@ impl Learner {
         }
     }
 
-    /// The id of the joined token, which may exist already (`a`+`bc` and `ab`+`c`).
+    /// Returns the id of the joined token, which may exist already (`a`+`bc` and `ab`+`c`).
     fn token_for(&mut self, (a, b): Pair) -> u32 {
         let text = format!("{}{}", self.tokens[a as usize], self.tokens[b as usize]);
         let next = self.tokens.len() as u32;

@@ -134,7 +134,7 @@ fn parsed<T, E: ToString>(name: &Path, work: impl FnOnce() -> Result<T, E>) -> R
     result.map_err(|error| invalid(name, error))
 }
 
-/// The error for a part of the file that the library cannot run.
+/// Returns the error for a part of the file that the library cannot run.
 fn refused(name: &Path, refusal: Refusal) -> TokenizerError {
     TokenizerError::Part {
         path: name.into(),

@@ -136,7 +136,7 @@ impl Tokenizer {
         }
     }
 
-    /// The canonical bytes of the `tokenizer.json`, or the bytes of the SentencePiece model
+    /// Returns the canonical bytes of the `tokenizer.json`, or the bytes of the SentencePiece model
     /// followed by the bytes of its vocabulary.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self.files() {
@@ -201,7 +201,7 @@ impl Tokenizer {
         between.is_some() && between != self.normalize("ab")
     }
 
-    /// The normalised text; `None` if the library cannot normalise it or panics.
+    /// Returns the normalised text; `None` if the library cannot normalise it or panics.
     fn normalize(&self, text: &str) -> Option<String> {
         match &self.kind {
             Kind::HuggingFace(inner) => caught::survived(|| pipeline::normalized(inner, text)),
@@ -253,7 +253,7 @@ impl Tokenizer {
         }
     }
 
-    /// The text of each unknown token of [`encode`](Self::encode), in order.
+    /// Returns the text of each unknown token of [`encode`](Self::encode), in order.
     pub fn unknown_texts(&self, text: &str) -> Vec<String> {
         let text = &*self.visible(text);
         match &self.kind {
@@ -263,7 +263,7 @@ impl Tokenizer {
         }
     }
 
-    /// The text of `ids` with its trailing spaces.
+    /// Returns the text of `ids` with its trailing spaces.
     fn spaced(&self, ids: &[u32]) -> String {
         match &self.kind {
             Kind::HuggingFace(inner) => {
@@ -273,8 +273,8 @@ impl Tokenizer {
         }
     }
 
-    /// The word index of each of `ids`, counted from 0. Words are separated by white space in the
-    /// decoded text.
+    /// Returns the word index of each of `ids`, counted from 0. Words are separated by white space
+    /// in the decoded text.
     ///
     /// This works for any tokeniser that can decode. A token of white space belongs to the word
     /// after it, and a special token to the word before it.
@@ -291,7 +291,7 @@ impl Tokenizer {
         indices
     }
 
-    /// The token with this id, in the form of the vocabulary (`▁house`, `<0x0A>`, `</s>`).
+    /// Returns the token with this id, in the form of the vocabulary (`▁house`, `<0x0A>`, `</s>`).
     pub fn token(&self, id: u32) -> Option<String> {
         match &self.kind {
             Kind::HuggingFace(inner) => inner.id_to_token(id),
@@ -299,7 +299,7 @@ impl Tokenizer {
         }
     }
 
-    /// The id of a token, given in the form of the vocabulary.
+    /// Returns the id of a token, given in the form of the vocabulary.
     pub fn id(&self, token: &str) -> Option<u32> {
         match &self.kind {
             Kind::HuggingFace(inner) => inner.token_to_id(token),
@@ -307,7 +307,7 @@ impl Tokenizer {
         }
     }
 
-    /// The SentencePiece tokeniser, if this is one.
+    /// Returns the SentencePiece tokeniser, if this is one.
     fn sentencepiece(&self) -> Option<&SentencePieceTokenizer> {
         match &self.kind {
             Kind::HuggingFace(_) => None,
@@ -315,14 +315,14 @@ impl Tokenizer {
         }
     }
 
-    /// The ids of padding, of a sentence's ends and of unknown text.
+    /// Returns the ids of padding, of a sentence's ends and of unknown text.
     pub fn special_ids(&self) -> TokenizerSpecialIds {
         self.sentencepiece()
             .map_or(TokenizerSpecialIds::OURS, |inner| inner.special)
     }
 
-    /// The id of the token `>>code<<`, which names the target language `code` at the start of a
-    /// source; `None` if the vocabulary has none.
+    /// Returns the id of the token `>>code<<`, which names the target language `code` at the start
+    /// of a source; `None` if the vocabulary has none.
     pub fn target_tag(&self, code: &str) -> Option<u32> {
         match &self.kind {
             Kind::HuggingFace(_) => self.special_token(code, languages::code_of_tag),
@@ -330,8 +330,8 @@ impl Tokenizer {
         }
     }
 
-    /// The id of the token that names the language `code` as the first token of its side, as in
-    /// M2M100 (`fr`) and NLLB (`fra_Latn`); `None` if the vocabulary has none.
+    /// Returns the id of the token that names the language `code` as the first token of its side,
+    /// as in M2M100 (`fr`) and NLLB (`fra_Latn`); `None` if the vocabulary has none.
     pub fn language_token(&self, code: &str) -> Option<u32> {
         match &self.kind {
             Kind::HuggingFace(_) => self.special_token(code, languages::code_of_language),
@@ -339,8 +339,8 @@ impl Tokenizer {
         }
     }
 
-    /// The id of the special token [`SEPARATOR_TOKEN`](special::SEPARATOR_TOKEN), which no text is
-    /// encoded as; `None` if the vocabulary has none.
+    /// Returns the id of the special token [`SEPARATOR_TOKEN`](special::SEPARATOR_TOKEN), which no
+    /// text is encoded as; `None` if the vocabulary has none.
     pub fn separator(&self) -> Option<u32> {
         let is_separator = |token: &str| token == special::SEPARATOR_TOKEN;
         let Kind::HuggingFace(inner) = &self.kind else {
@@ -351,7 +351,7 @@ impl Tokenizer {
         inner.token_to_id(token)
     }
 
-    /// The id of the special token in which `code_of` finds `code`.
+    /// Returns the id of the special token in which `code_of` finds `code`.
     fn special_token(&self, code: &str, code_of: fn(&str) -> Option<&str>) -> Option<u32> {
         let Kind::HuggingFace(inner) = &self.kind else {
             return None;
@@ -361,7 +361,7 @@ impl Tokenizer {
         inner.token_to_id(token)
     }
 
-    /// The codes that `code_of` finds in the special tokens, in the order of their ids.
+    /// Returns the codes that `code_of` finds in the special tokens, in the order of their ids.
     fn special_codes(&self, code_of: fn(&str) -> Option<&str>) -> Vec<String> {
         let Kind::HuggingFace(inner) = &self.kind else {
             return Vec::new();
@@ -371,7 +371,7 @@ impl Tokenizer {
         codes.map(str::to_owned).collect()
     }
 
-    /// The language codes that [`target_tag`](Self::target_tag) knows.
+    /// Returns the language codes that [`target_tag`](Self::target_tag) knows.
     pub fn target_tags(&self) -> Vec<String> {
         match &self.kind {
             Kind::HuggingFace(_) => self.special_codes(languages::code_of_tag),
@@ -379,8 +379,8 @@ impl Tokenizer {
         }
     }
 
-    /// The language codes that [`language_token`](Self::language_token) knows. If there are any,
-    /// the texts of each side begin with a token that names their language.
+    /// Returns the language codes that [`language_token`](Self::language_token) knows. If there are
+    /// any, the texts of each side begin with a token that names their language.
     pub fn language_codes(&self) -> Vec<String> {
         match &self.kind {
             Kind::HuggingFace(_) => self.special_codes(languages::code_of_language),
@@ -394,7 +394,7 @@ impl Tokenizer {
     }
 }
 
-/// The ids of `text`; `None` if the library cannot encode it or panics.
+/// Returns the ids of `text`; `None` if the library cannot encode it or panics.
 fn encode(tokenizer: &tokenizers::Tokenizer, text: &str) -> Option<Vec<u32>> {
     caught::survived(|| pipeline::encode(tokenizer, text))
 }

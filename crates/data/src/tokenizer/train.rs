@@ -171,7 +171,7 @@ fn count_chunk(
     Ok(counts)
 }
 
-/// The sums of the counts of each word, in ascending order of the words.
+/// Returns the sums of the counts of each word, in ascending order of the words.
 fn summed(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
     let mut sums: HashMap<String, u64> = HashMap::new();
     for (word, count) in counts {
@@ -182,8 +182,8 @@ fn summed(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
     sums
 }
 
-/// The most frequent characters that together reach `coverage` of the text. Ties are in the order
-/// of code points.
+/// Returns the most frequent characters that together reach `coverage` of the text. Ties are in the
+/// order of code points.
 fn alphabet(words: &[(String, u64)], coverage: f64, most: usize) -> Vec<char> {
     let mut counts: HashMap<char, u64> = HashMap::new();
     for (word, count) in words {
@@ -243,7 +243,7 @@ fn chars(lines: &[String]) -> usize {
 }
 
 impl Sample {
-    /// A sample of at most `limit` characters (or one row, if that is longer).
+    /// Creates a sample of at most `limit` characters (or one row, if that is longer).
     pub fn new(limit: usize) -> Self {
         let ranks = generator("tokenizer sample", 0, 0);
         let dropped = (u64::MAX, u64::MAX);
@@ -276,7 +276,7 @@ impl Sample {
         }
     }
 
-    /// The lines of the rows kept, in the order of the text.
+    /// Returns the lines of the rows kept, in the order of the text.
     pub fn into_lines(self) -> Vec<String> {
         let mut rows: Vec<_> = self.rows.into_iter().collect();
         rows.sort_unstable_by_key(|((_, number), _)| *number);

@@ -4,7 +4,7 @@ use burn::backend::Flex;
 use burn::backend::flex::{FlexTensor, Layout};
 use burn::tensor::{Bool, BoolStore, Bytes, DType, Int, Shape, Tensor};
 
-/// The `flex` tensor that `x` wraps: a tensor on the CPU without gradients.
+/// Returns the `flex` tensor that `x` wraps: a tensor on the CPU without gradients.
 ///
 /// # Panics
 /// Panics if the tensor is not on the CPU, or has gradients.
@@ -13,7 +13,7 @@ pub fn primitive<const D: usize>(x: Tensor<D>) -> FlexTensor {
         .expect("a tensor on flex without gradients")
 }
 
-/// `x` with its elements in row-major order without gaps. Copies only if necessary.
+/// Returns `x` with its elements in row-major order without gaps. Copies only if necessary.
 pub fn contiguous(x: FlexTensor) -> FlexTensor {
     if x.is_contiguous() {
         x
@@ -22,12 +22,12 @@ pub fn contiguous(x: FlexTensor) -> FlexTensor {
     }
 }
 
-/// The elements of a [`contiguous`] float32 tensor.
+/// Returns the elements of a [`contiguous`] float32 tensor.
 pub fn floats(x: &FlexTensor) -> &[f32] {
     x.as_slice().expect("a contiguous f32 tensor")
 }
 
-/// The sizes of `x` along its axes.
+/// Returns the sizes of `x` along its axes.
 ///
 /// # Panics
 /// Panics if its rank is not `D`.
@@ -35,7 +35,7 @@ pub fn dims<const D: usize>(x: &FlexTensor) -> [usize; D] {
     x.layout().shape().dims()
 }
 
-/// A tensor of `shape` with the elements `values`, in row-major order.
+/// Returns a tensor of `shape` with the elements `values`, in row-major order.
 pub fn tensor(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
     FlexTensor::new(
         Bytes::from_elems(values),

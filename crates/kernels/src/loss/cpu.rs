@@ -25,7 +25,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The statistics of a row of logits with this target.
+    /// Returns the statistics of a row of logits with this target.
     ///
     /// # Panics
     /// Panics if the target is neither padding nor below the number of logits.
@@ -64,7 +64,7 @@ pub(super) struct CrossEntropy {
 }
 
 impl CrossEntropy {
-    /// The statistics of the rows of `logits`, `[rows, vocab]`.
+    /// Returns the statistics of the rows of `logits`, `[rows, vocab]`.
     pub fn rows(&self, logits: &[f32], vocab: usize) -> Vec<Row> {
         let tasks = logits.par_chunks_exact(vocab).zip(&self.targets);
         tasks
@@ -73,7 +73,7 @@ impl CrossEntropy {
             .collect()
     }
 
-    /// The sums of the smoothed loss, and of the NLL, in the order of the rows.
+    /// Returns the sums of the smoothed loss, and of the NLL, in the order of the rows.
     pub fn sums(rows: &[Row]) -> [f32; 2] {
         let mut smoothed = 0.0;
         let mut nll = 0.0;
@@ -126,7 +126,7 @@ fn share(weight: f64, x: f64) -> f64 {
     if weight == 0.0 { 0.0 } else { weight * x }
 }
 
-/// The largest x, Σ exp(x − largest) and Σ x.
+/// Returns the largest x, Σ exp(x − largest) and Σ x.
 fn row_statistics(xs: &[f32]) -> (f32, f64, f64) {
     let highest = highest(xs);
     let chunk = if xs.len() <= MAX_WHOLE_ROW {

@@ -29,7 +29,7 @@ pub(super) struct LinearCrossEntropy {
 }
 
 impl LinearCrossEntropy {
-    /// The loss by a projection of about `rows` rows at a time.
+    /// Returns the loss by a projection of about `rows` rows at a time.
     pub(super) fn new(loss: CrossEntropy, product: ProductType, rows: usize) -> Self {
         Self {
             loss,
@@ -129,7 +129,7 @@ mod tests {
     const VOCAB: usize = 53;
     const WIDTH: usize = 24;
 
-    /// The sums and the gradients of three times the smoothed sum.
+    /// Returns the sums and the gradients of three times the smoothed sum.
     fn run(part: usize, product: ProductType, bias: bool) -> Vec<Vec<f32>> {
         let device = Device::flex().autodiff();
         let leaf = |seed, shape: [usize; 2]| -> Tensor<2> {

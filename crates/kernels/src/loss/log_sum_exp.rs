@@ -38,7 +38,7 @@ vectorised! {
         }
     }
 
-    /// The largest x.
+    /// Returns the largest x.
     pub(super) fn highest(xs: &[f32]) -> f32 {
         max(xs)
     }

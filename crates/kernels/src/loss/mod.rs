@@ -117,7 +117,7 @@ pub fn linear_cross_entropy(
     label_smoothed_cross_entropy(logits, targets, pad, smoothing)
 }
 
-/// The type of the fused products; `None` if not all tensors are on the CPU.
+/// Returns the type of the fused products; `None` if not all tensors are on the CPU.
 #[cfg(feature = "cpu")]
 fn fused_product(
     states: &Tensor<2>,

@@ -106,8 +106,8 @@ pub(super) fn backward(
     [sums, bias]
 }
 
-/// The [backward] pass of the rows of one task, from element `start` on. Returns Σ g·x̂ and Σ g,
-/// `[2·d]`.
+/// Returns the [backward] pass of the rows of one task, from element `start` on. Returns Σ g·x̂ and
+/// Σ g, `[2·d]`.
 fn backward_task(
     input: Input,
     weight: &[f32],

@@ -16,7 +16,7 @@ use burn::tensor::{GradientCheckpointingStrategy, Tensor};
 
 use super::operand::Operand;
 
-/// The output of `op` for `inputs`. Each input may be tracked by autodiff or not.
+/// Returns the output of `op` for `inputs`. Each input may be tracked by autodiff or not.
 ///
 /// # Panics
 /// Panics if an input is on a backend that the operation does not support; check with

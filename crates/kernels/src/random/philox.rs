@@ -48,7 +48,7 @@ fn low_half_first(word: u32) -> u32 {
     }
 }
 
-/// The blocks of four random words with the numbers `first..first + N` under `key`.
+/// Returns the blocks of four random words with the numbers `first..first + N` under `key`.
 #[inline(always)]
 pub(super) fn numbered_blocks<const N: usize>(key: [u32; 2], first: u64) -> [[u32; 4]; N] {
     let counters: [u64; N] = array::from_fn(|i| first.wrapping_add(i as u64));
@@ -63,7 +63,7 @@ pub(super) fn numbered_blocks<const N: usize>(key: [u32; 2], first: u64) -> [[u3
     )
 }
 
-/// The blocks of `N` counters under `key`.
+/// Returns the blocks of `N` counters under `key`.
 ///
 /// Each of the four words of a counter is in the lower half of a 64-bit lane, and the upper half is
 /// ignored: the vector multiplication needs its 32-bit factors in this layout, and nothing has to

@@ -84,7 +84,7 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    /// The number of bytes of the signs, and of the word if it belongs to the part.
+    /// Returns the number of bytes of the signs, and of the word if it belongs to the part.
     fn width(&self, has_word: bool) -> usize {
         self.signs + if has_word { self.word } else { 0 }
     }

@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::hash::{hex, key_of};
 
 impl TokenizedCorpus {
-    /// The same corpus with the tokens `starts` at the beginning of every source and of every
-    /// target, which name their languages.
+    /// Returns the same corpus with the tokens `starts` at the beginning of every source and of
+    /// every target, which name their languages.
     ///
     /// # Panics
     /// Panics if this is a mixture: its corpora may have different languages.
@@ -29,8 +29,8 @@ impl TokenizedCorpus {
         }
     }
 
-    /// The same corpus with the context of each pair in front of it: the previous pairs of its
-    /// document, as far as they [fit](ContextSettings::fitting), each with the separator of its
+    /// Returns the same corpus with the context of each pair in front of it: the previous pairs of
+    /// its document, as far as they [fit](ContextSettings::fitting), each with the separator of its
     /// side behind it. The context stands before the tokens that name languages. Nothing is stored:
     /// it is composed when a pair is read.
     ///
@@ -61,7 +61,7 @@ impl TokenizedCorpus {
         self.documents.get(i)
     }
 
-    /// The first pair that can be in the context of pair `i`.
+    /// Returns the first pair that can be in the context of pair `i`.
     pub(super) fn first_of_context(&self, i: usize) -> usize {
         let most = self.context.as_ref().map_or(0, |it| it.settings.source);
         let previous = (0..i).rev().zip((0..=i).rev().take(most));
@@ -69,8 +69,8 @@ impl TokenizedCorpus {
         in_document.map(|(before, _)| before).last().unwrap_or(i)
     }
 
-    /// The numbers of previous sources and targets in front of pair `i`. `plain` gives the lengths
-    /// of pairs without context and languages.
+    /// Returns the numbers of previous sources and targets in front of pair `i`. `plain` gives the
+    /// lengths of pairs without context and languages.
     fn context_of(&self, i: usize, plain: impl Fn(usize) -> [usize; 2]) -> [usize; 2] {
         let Some(Context { settings, .. }) = &self.context else {
             return [0; 2];
@@ -79,8 +79,8 @@ impl TokenizedCorpus {
         settings.fitting(previous, plain(i))
     }
 
-    /// The source and target ids of pair `i` with its context and languages. `sentence` gives the
-    /// ids of the pair and those in its context, by the pair and the side.
+    /// Returns the source and target ids of pair `i` with its context and languages. `sentence`
+    /// gives the ids of the pair and those in its context, by the pair and the side.
     pub(super) fn example<'a>(
         &self,
         i: usize,
@@ -96,7 +96,8 @@ impl TokenizedCorpus {
         })
     }
 
-    /// The numbers of tokens of `pairs` of a single corpus, with their contexts and languages.
+    /// Returns the numbers of tokens of `pairs` of a single corpus, with their contexts and
+    /// languages.
     pub(super) fn lengths_of_examples(&self, pairs: Range<usize>) -> Result<Vec<[u32; 2]>> {
         let first = self.first_of_context(pairs.start);
         let offsets = self.offsets(first..pairs.end)?;
@@ -121,7 +122,8 @@ impl TokenizedCorpus {
 mod tests {
     use super::*;
 
-    /// The context of each pair, by a loop over the pairs that is independent of the corpus.
+    /// Returns the context of each pair, by a loop over the pairs that is independent of the
+    /// corpus.
     fn expected(
         documents: &[Vec<(Vec<u32>, Vec<u32>)>],
         settings: ContextSettings,
@@ -153,7 +155,7 @@ mod tests {
         all
     }
 
-    /// `ids` with the tokens of a language before the last `sentence` tokens.
+    /// Returns `ids` with the tokens of a language before the last `sentence` tokens.
     fn with_language(ids: &[u32], sentence: usize, language: &[u32]) -> Vec<u32> {
         let (context, sentence) = ids.split_at(ids.len() - sentence);
         [context, language, sentence].concat()

@@ -45,7 +45,7 @@ unsafe impl<R: Floats> Arithmetic for Fused<R> {
     }
 }
 
-/// Every instruction set that this processor has, the fastest first.
+/// Returns every instruction set that this processor has, the fastest first.
 pub(super) fn available() -> impl Iterator<Item = Instructions> {
     [
         // 24 of the 32 registers hold sums.
@@ -69,7 +69,7 @@ pub(super) fn available() -> impl Iterator<Item = Instructions> {
     .flatten()
 }
 
-/// The fastest set that this processor has.
+/// Returns the fastest set that this processor has.
 pub(super) fn best() -> Instructions {
     available()
         .next()

@@ -62,7 +62,7 @@ macro_rules! arithmetic {
     };
 }
 
-/// `sums` plus their starts, multiplied by the scales.
+/// Returns `sums` plus their starts, multiplied by the scales.
 ///
 /// # Safety
 /// The conditions of [`Arithmetic::floats`].
@@ -146,14 +146,14 @@ arithmetic!(
     }
 );
 
-/// The 8-bit numbers with even indices, in 16 bits each.
+/// Returns the 8-bit numbers with even indices, in 16 bits each.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 #[inline(always)]
 fn even(numbers: v128) -> v128 {
     i16x8_shr(i16x8_shl(numbers, 8), 8)
 }
 
-/// The 8-bit numbers with odd indices, in 16 bits each.
+/// Returns the 8-bit numbers with odd indices, in 16 bits each.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 #[inline(always)]
 fn odd(numbers: v128) -> v128 {
@@ -172,7 +172,7 @@ arithmetic!(
     }
 );
 
-/// Every set that this processor has, the fastest first.
+/// Returns every set that this processor has, the fastest first.
 fn available() -> impl Iterator<Item = Instructions> {
     [
         // 24 of the 32 registers hold sums.
@@ -295,14 +295,14 @@ impl Weight {
         }
     }
 
-    /// The integers of one feature and their scale.
+    /// Returns the integers of one feature and their scale.
     fn row(&self, feature: usize) -> (impl Iterator<Item = i8>, f32) {
         let words = self.panels.row(feature);
         let values = words.flat_map(|word| word.to_ne_bytes().map(u8::cast_signed));
         (values.take(self.input), self.scales[feature])
     }
 
-    /// The rows `features`, quantised.
+    /// Returns the rows `features`, quantised.
     pub(in crate::linear) fn rows(&self, features: impl Iterator<Item = usize>) -> QuantizedRows {
         let mut values = Vec::new();
         let mut scales = Vec::new();
@@ -314,8 +314,8 @@ impl Weight {
         QuantizedRows { values, scales }
     }
 
-    /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`, which is quantised row by row. `bias`
-    /// is `[output]` or empty.
+    /// Returns `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`, which is quantised row by row.
+    /// `bias` is `[output]` or empty.
     pub(in crate::linear) fn forward(
         &self,
         x: &[f32],
@@ -411,7 +411,7 @@ mod tests {
         crate::random::RandomKey::new(seed).normal(count)
     }
 
-    /// The product of the quantised numbers, summed in 64 bits.
+    /// Returns the product of the quantised numbers, summed in 64 bits.
     fn expected(x: &[f32], weight: &[f32], bias: &[f32], input: usize, relu: bool) -> Vec<f32> {
         let weight = quantize_rows(weight, input);
         let mut all = Vec::new();

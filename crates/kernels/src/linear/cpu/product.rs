@@ -26,10 +26,10 @@ const MIN_PARALLEL_PANELS: usize = 1 << 16;
 
 /// The left factor of a product.
 pub(super) trait LeftFactor: Sync {
-    /// The number of rows.
+    /// Returns the number of rows.
     fn rows(&self) -> usize;
 
-    /// The number of words of a row.
+    /// Returns the number of words of a row.
     fn steps(&self) -> usize;
 
     /// Some steps of some rows in the order of the innermost loop, written to `memory` if they
@@ -223,7 +223,7 @@ impl<'a, L: LeftFactor> Product<'a, L> {
 }
 
 impl<'a> OutputStage<'a> {
-    /// The epilogue of sums of floats, for a bias of all columns or an empty one.
+    /// Returns the epilogue of sums of floats, for a bias of all columns or an empty one.
     pub(super) fn of_floats(bias: &'a [f32], epilogue: Epilogue) -> Self {
         Self {
             bias,
@@ -232,7 +232,7 @@ impl<'a> OutputStage<'a> {
         }
     }
 
-    /// The epilogue for some rows and columns.
+    /// Returns the epilogue for some rows and columns.
     fn part(&self, rows: &Range<usize>, columns: &Range<usize>) -> Self {
         let Self {
             bias,
@@ -325,7 +325,7 @@ pub(super) enum Major {
 }
 
 impl<'a> Lhs<'a> {
-    /// The matrix, `[rows, depth]` row-major.
+    /// Returns the matrix, `[rows, depth]` row-major.
     pub(super) fn rows(matrix: &'a [f32], [rows, depth]: [usize; 2]) -> Self {
         assert_eq!(matrix.len(), rows * depth, "a matrix {rows}x{depth}");
         Self {
@@ -336,7 +336,7 @@ impl<'a> Lhs<'a> {
         }
     }
 
-    /// The transpose of the matrix, `[depth, rows]` row-major.
+    /// Returns the transpose of the matrix, `[depth, rows]` row-major.
     pub(super) fn columns(matrix: &'a [f32], [depth, rows]: [usize; 2]) -> Self {
         assert_eq!(matrix.len(), rows * depth, "a matrix {depth}x{rows}");
         Self {

@@ -166,7 +166,7 @@ impl Tile<'_> {
         }
     }
 
-    /// The address of row `first`, and the distance of the next row.
+    /// Returns the address of row `first`, and the distance of the next row.
     ///
     /// # Safety
     /// The conditions of [`vectors`](Self::vectors); the row exists.

@@ -84,8 +84,8 @@ impl PackedWeight {
         Err(rows)
     }
 
-    /// The [embedding](crate::embedding) of `ids` with this weight as the table, the same bits as
-    /// of [`weight`](Self::weight), without the memory for it.
+    /// Returns the [embedding](crate::embedding) of `ids` with this weight as the table, the same
+    /// bits as of [`weight`](Self::weight), without the memory for it.
     ///
     /// # Shapes
     /// `ids`: `[batch, len]` → `[batch, len, in]`
@@ -108,7 +108,7 @@ impl PackedWeight {
         }
     }
 
-    /// The outputs `rows` of this weight, packed in the same way: they give the same bits.
+    /// Returns the outputs `rows` of this weight, packed in the same way: they give the same bits.
     ///
     /// # Panics
     /// Panics if one of `rows` is not below the number of outputs.
@@ -124,7 +124,7 @@ impl PackedWeight {
         }
     }
 
-    /// The weight, `[out, in]`: the same bits as before it was rearranged, or the
+    /// Returns the weight, `[out, in]`: the same bits as before it was rearranged, or the
     /// [quantised](Self::quantized) numbers. If it took the place of the weight, the first call
     /// takes memory for it.
     pub fn weight(&self) -> Tensor<2> {
@@ -134,7 +134,7 @@ impl PackedWeight {
         match self.never {}
     }
 
-    /// The number type of the matrix product.
+    /// Returns the number type of the matrix product.
     pub fn compute(&self) -> ComputeType {
         #[cfg(feature = "cpu")]
         return self.inner.compute();
