@@ -22,8 +22,8 @@ pub fn xavier_uniform(
     })
 }
 
-/// Normally distributed weights with mean 0 and standard deviation `std`, for embeddings. They are
-/// a function of `key`.
+/// Normally distributed weights of `shape` with mean 0 and standard deviation `std`, for
+/// embeddings. They are a function of `key`.
 pub fn normal(shape: [usize; 2], std: f64, key: RandomKey, device: &Device) -> Param<Tensor<2>> {
     parameter(shape, device, move || {
         let values = key.normal(shape[0] * shape[1]);

@@ -340,6 +340,9 @@ impl MultiHeadAttention {
     /// The fused operations return no weights. If weights are recorded, or numbers are added to the
     /// scores, [`scaled_dot_product_attention`] computes the same in plain tensors.
     ///
+    /// # Shapes
+    /// - `query`: `[batch, query_len, heads·d_k]` → `[batch, query_len, d_model]`
+    ///
     /// # Panics
     /// Panics if the shapes do not fit together.
     pub fn attend<'a>(

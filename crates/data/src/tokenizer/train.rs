@@ -41,7 +41,7 @@ impl TokenizerTrainer {
         })
     }
 
-    /// Adds special `tokens` to the vocabulary, whose size stays that of the settings: those that
+    /// Adds special `tokens` to the vocabulary, which keeps the size of the settings: tokens that
     /// name languages, such as `>>de<<` or `__de__`, or the
     /// [separator](crate::special::SEPARATOR_TOKEN) of sentences. No text is encoded as one, and
     /// decoding leaves them out.

@@ -139,6 +139,7 @@ mod tests {
         }
     }
 
+    /// In a text of sixteen times the length, a pass for each bracket would take 256 times as long.
     #[test]
     fn time_is_linear_in_the_text() {
         let start = std::time::Instant::now();

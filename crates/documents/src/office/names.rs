@@ -43,7 +43,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Reads the declarations of `element`, and ends those of elements before it.
+    /// Reads the declarations of `element`, and ends the declarations of elements before it.
     fn enter(&mut self, xml: &'a str, element: &Element<'a>) {
         while let Some((_, prefix)) = self.open.pop_if(|(end, _)| *end <= element.tag.start) {
             self.prefixes.get_mut(prefix).and_then(Vec::pop);

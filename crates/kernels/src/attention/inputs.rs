@@ -29,7 +29,8 @@ pub(crate) struct Block {
 }
 
 impl AttentionInputs {
-    /// Queries, keys and values of `heads` heads, without a mask: every query sees every key.
+    /// Queries, `[batch, query_len, heads·d_k]`, keys, `[batch, key_len, heads·d_k]`, and values,
+    /// `[batch, key_len, heads·d_v]`, without a mask: every query sees every key.
     pub fn new([query, key, value]: [Tensor<3>; 3], heads: usize) -> Self {
         Self {
             query,

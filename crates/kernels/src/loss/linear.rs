@@ -14,7 +14,7 @@ use crate::linear::cpu::{ProductType, Sizes};
 use crate::op::{FusedOp, Keep};
 
 /// The number of rows of a part is a multiple of this. The gradient of the weight then has the same
-/// bits as that of all rows at once.
+/// bits as with all rows at once.
 const MIN_ROWS: usize = 256;
 /// The number of elements that a thread scales.
 const SCALED: usize = 1 << 14;

@@ -75,8 +75,8 @@ pub const MAX_LOGITS: usize = 1 << 25;
 ///
 /// On the CPU, the logits of a large batch over a large vocabulary are never in memory all at once:
 /// a part of the rows after the other is projected, and gives its share of the gradients at once.
-/// 4,096 rows of 58,000 logits would take 950 MB. The gradients are multiplied by that of the loss
-/// afterwards, so their last bits differ from those of [`label_smoothed_cross_entropy`].
+/// 4,096 rows of 58,000 logits would take 950 MB. The gradients are multiplied by the gradient of
+/// the loss afterwards, so their last bits differ from [`label_smoothed_cross_entropy`].
 ///
 /// # Shapes
 /// - `states`: `[rows, d_model]`, `targets`: `[rows]` ids → `[1]` and `[1]`

@@ -234,7 +234,7 @@ pub(super) fn is_date(groups: &[Group]) -> bool {
         && matches!(lengths, [1 | 2, 1 | 2, 2 | 4] | [4, 1 | 2, 1 | 2])
 }
 
-/// Returns whether a number ends with a letter, as that of a house does (`12a`).
+/// Returns whether a number ends with a letter, as house numbers do (`12a`).
 fn is_house_number(word: &str) -> bool {
     word.trim_end_matches(['a', 'b', 'c', 'd']).len() + 1 == word.len()
 }

@@ -217,7 +217,7 @@ fn start(tag: &StartTag<usize>) -> TokenKind {
     let translate = match attribute("translate").as_deref() {
         Some("no") => Some(false),
         Some("yes" | "") => Some(true),
-        // XLIFF's marks of names and code, and those of ITS.
+        // XLIFF's and ITS's marks of names and code.
         _ if matches!(
             attribute("mtype").as_deref(),
             Some("protected" | "x-its-translate-no")

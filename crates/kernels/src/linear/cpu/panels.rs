@@ -114,8 +114,8 @@ impl Panels {
                 }
                 write(columns, panels);
             });
-        // SAFETY: the capacity is that of this many lines. `fill` wrote the words from `count` on
-        // and those of panels with spare columns; every caller's `write` writes all words of its
+        // SAFETY: the capacity is this many lines. `fill` wrote the words from `count` on and the
+        // words of panels with spare columns; every caller's `write` writes all words of its
         // columns.
         unsafe { lines.set_len(count.div_ceil(LINE)) };
         Self {

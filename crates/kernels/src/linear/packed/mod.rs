@@ -142,7 +142,8 @@ impl PackedWeight {
         match self.never {}
     }
 
-    /// Returns whether this was made from `weight`, and `weight` is unchanged since.
+    /// Returns whether this was made from `weight`, `[output, input]`, and `weight` is unchanged
+    /// since.
     pub fn is_of(&self, weight: &Tensor<2>) -> bool {
         #[cfg(feature = "cpu")]
         return Target::without_gradients(&[weight]) == Target::Cpu
