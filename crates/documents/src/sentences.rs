@@ -6,7 +6,7 @@ use burnformer_text::{Writing, is_in_word};
 
 use crate::alignment::{Alignment, Pair};
 use crate::block::{AtomText, Block, Kind, Node, Segment, State};
-use crate::escape::ATTRIBUTE;
+use crate::escape::is_noncharacter;
 use crate::placeables::{
     change, has_equal_arguments, locate, reduced, restore, tidied, with_amounts, without_atoms,
 };
@@ -211,7 +211,8 @@ fn replaced(c: char) -> char {
         '\u{85}' => '\u{a0}',
         '\u{2028}' | '\u{2029}' => '\u{2003}',
         '\t' => '\t',
-        ATTRIBUTE | '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        c if is_noncharacter(c) => '\u{fffd}',
         c if c.is_control() && c.len_utf8() == 1 => ' ',
         c if c.is_control() => '\u{a0}',
         c => c,

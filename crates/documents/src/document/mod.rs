@@ -31,6 +31,8 @@ pub struct Document {
     blocks: Vec<Block>,
     /// Texts of tags and images. In the source, their numbers stand in their places.
     attributes: Vec<Attribute>,
+    /// The character before and after the number of an attribute.
+    attribute_mark: char,
     /// The messages of a catalogue that are translated, each as a document.
     messages: Vec<Entry>,
     format: Format,
@@ -132,7 +134,7 @@ impl Document {
     ///
     /// Panics if the number of translations differs from the number of pending sentences.
     pub fn accept(&mut self, translations: Vec<Translated>) {
-        let given = translations.len();
+        let count = translations.len();
         let mut used = 0;
         let mut translations = translations.into_iter();
         self.accept_from(&mut || {
@@ -140,7 +142,7 @@ impl Document {
             translations.next().map(clean)
         });
         assert_eq!(
-            given, used,
+            count, used,
             "translations given for {used} pending sentences"
         );
     }

@@ -5,7 +5,6 @@ use burnformer_text::apply_edits;
 use super::{BYTE_ORDER_MARK, Document, Entry};
 use crate::block::Block;
 use crate::catalogue;
-use crate::escape::ATTRIBUTE;
 use crate::format::{Format, finish_block, has_choices_of, in_language};
 use crate::placeables::order_of_arguments;
 use crate::sentences::layout;
@@ -43,7 +42,7 @@ impl Document {
         let out = if self.attributes.is_empty() {
             out
         } else {
-            out.split(ATTRIBUTE)
+            out.split(self.attribute_mark)
                 .map(|part| self.attribute(part).unwrap_or_else(|| part.into()))
                 .collect()
         };

@@ -222,7 +222,6 @@ impl Parser<'_> {
     /// line breaks divide paragraphs.
     fn is_repeated(&self, of: Span) -> bool {
         let tokens = &self.lexed.tokens;
-        let is_break = |token: Option<&Token>| matches!(token, Some(Token { kind: TokenKind::Start { name, .. } | TokenKind::End { name }, .. }) if name == "br");
         let is_space = |token: &&Token| {
             matches!(token.kind, TokenKind::Text)
                 && self.text[token.range.clone()].trim().is_empty()
@@ -339,6 +338,12 @@ impl Parser<'_> {
         let escape = Escape::Html(self.entities.clone());
         self.blocks.finish(end, |builder| builder.finish(escape));
     }
+}
+
+/// Returns whether `token` is a tag `br`.
+fn is_break(token: Option<&Token>) -> bool {
+    let kind = token.map(|token| &token.kind);
+    matches!(kind, Some(TokenKind::Start { name, .. } | TokenKind::End { name }) if name == "br")
 }
 
 fn plain_text(text: &str, builder: &mut Builder) {
