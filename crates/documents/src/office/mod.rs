@@ -9,7 +9,6 @@ mod draft;
 mod fields;
 mod header;
 mod item;
-mod kept;
 mod kind;
 mod named;
 mod names;
@@ -19,6 +18,7 @@ mod read;
 mod styles;
 mod tree;
 mod values;
+mod verbatim;
 mod writer;
 
 use std::collections::BTreeSet;
