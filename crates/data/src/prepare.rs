@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::hash::{Key, file_key, hex, key_of};
 use crate::pair_sample::PairSample;
 use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizers};
-use crate::written::{make_folder, write_atomically};
+use crate::write::{make_folder, write_atomically};
 
 /// Version of training and tokenising. It is raised whenever their result changes. Old caches are
 /// then not reused.
@@ -241,14 +241,14 @@ fn sides(base: &Path, joint: bool) -> Vec<PathBuf> {
 
 /// Returns the cached tokenisers, if they exist and are not damaged.
 fn cached_tokenizers(base: &Path, joint: bool) -> Option<Tokenizers> {
-    let mut found = sides(base, joint).into_iter().map(|path| {
+    let mut tokenizers = sides(base, joint).into_iter().map(|path| {
         let bytes = read_whole(&path, FileKind::TOKENIZER).ok()?;
         let expected = read_whole(&path.with_extension("sha256"), FileKind::NOTES).ok()?;
         (hex(&key_of(&[&bytes])).as_bytes() == expected)
             .then(|| Tokenizer::from_bytes(&path, &bytes).ok())?
     });
-    let source = found.next()??;
-    match found.next() {
+    let source = tokenizers.next()??;
+    match tokenizers.next() {
         None => Some(Tokenizers::joint(source)),
         Some(target) => Some(Tokenizers::separate(source, target?)),
     }

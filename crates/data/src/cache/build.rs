@@ -14,7 +14,7 @@ use crate::corpus::{LinePair, ParallelReader};
 use crate::error::{DataError, Result};
 use crate::hash::{Key, hex};
 use crate::tokenizer::Tokenizers;
-use crate::written::{temporary, unwritable};
+use crate::write::{temporary, unwritable};
 
 /// Number of pairs that are tokenised at a time. Together with [`CHUNK_BYTES`] it bounds the
 /// memory.
