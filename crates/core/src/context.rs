@@ -62,8 +62,10 @@ impl Recorder {
 
     fn recorded<T>(&self, kind: AttentionKind, part: fn([Tensor<4>; 4]) -> T) -> Vec<T> {
         let all = self.weights.borrow();
-        let of_kind = all.iter().filter(|(recorded, _)| *recorded == kind);
-        of_kind.map(|(_, tensors)| part(tensors.clone())).collect()
+        let tensors_of_kind = all.iter().filter(|(recorded, _)| *recorded == kind);
+        tensors_of_kind
+            .map(|(_, tensors)| part(tensors.clone()))
+            .collect()
     }
 
     /// Returns the terms of each residual connection, in the order of the sub-layers: its input and

@@ -98,9 +98,9 @@ impl DecoderLayerConfig {
             TargetHistory::Ssru => Ssru::cost(self_attention.d_model),
         };
         let residual = ResidualNorm::cost(&self.layer.layer_norm());
-        let of_target = history + feed_forward.cost() + residual * 2;
+        let target_cost = history + feed_forward.cost() + residual * 2;
         let Some(cross) = &self.cross_attention else {
-            return [of_target, Cost::default()];
+            return [target_cost, Cost::default()];
         };
         let whole = cross.cost(source, None, precision);
         let multiplications = cross.key_value_cost().multiplications;
@@ -112,7 +112,7 @@ impl DecoderLayerConfig {
             multiplications,
             ..Cost::default()
         };
-        [of_target + at_target + residual, at_source]
+        [target_cost + at_target + residual, at_source]
     }
 }
 
@@ -184,10 +184,10 @@ impl TargetSublayer {
             Self::SelfAttention(attention) => (Some(attention), None),
             Self::Ssru(unit) => (None, Some(unit)),
         };
-        let of_attention = attention
+        let attention_linears = attention
             .into_iter()
             .flat_map(MultiHeadAttention::linears_mut);
-        of_attention.chain(unit.into_iter().flat_map(Ssru::linears_mut))
+        attention_linears.chain(unit.into_iter().flat_map(Ssru::linears_mut))
     }
 }
 

@@ -41,7 +41,7 @@ impl PositionWiseFeedForwardConfig {
 
     /// Creates a network with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> PositionWiseFeedForward {
-        let [inner, outer] = self.maps();
+        let [inner, outer] = self.projections();
         PositionWiseFeedForward {
             inner: inner.init_with_key(key.fold(0), device),
             outer: outer.init_with_key(key.fold(1), device),
@@ -53,7 +53,7 @@ impl PositionWiseFeedForwardConfig {
 
     /// Returns the cost of the network, which is the cost of its linear maps.
     pub fn cost(&self) -> Cost {
-        let [inner, outer] = self.maps();
+        let [inner, outer] = self.projections();
         // The other functions keep their input for the backward pass.
         let activations = match self.activation {
             Activation::Relu => 0,
@@ -66,8 +66,8 @@ impl PositionWiseFeedForwardConfig {
         inner.cost() * (1 + usize::from(self.gated)) + function + outer.cost()
     }
 
-    /// The maps to the inner width and back.
-    fn maps(&self) -> [LinearConfig; 2] {
+    /// Returns the projections to the inner width and back.
+    fn projections(&self) -> [LinearConfig; 2] {
         [
             LinearConfig::new(self.d_model, self.d_ff).with_bias(self.bias),
             LinearConfig::new(self.d_ff, self.d_model).with_bias(self.bias),

@@ -446,6 +446,6 @@ impl MultiHeadAttention {
 
     /// Returns an operand of attention in the type of the matrix products.
     fn cast(&self, x: Tensor<3>) -> Tensor<3> {
-        self.query.precision().narrowed(x)
+        self.query.precision().cast_operand(x)
     }
 }

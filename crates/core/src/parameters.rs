@@ -179,10 +179,10 @@ impl<const D: usize> Parameter for Param<Tensor<D>> {
     }
 
     fn set_quantized(&mut self, rows: Arc<QuantizedRows>, shape: Shape) {
-        let of_values = shape.clone();
+        let value_shape = shape.clone();
         let values = move |device: &Device, is_trained: bool| {
-            let columns = of_values[of_values.num_dims() - 1];
-            let numbers = TensorData::new(rows.dequantized(columns), of_values);
+            let columns = value_shape[value_shape.num_dims() - 1];
+            let numbers = TensorData::new(rows.dequantized(columns), value_shape);
             let values = Tensor::from_data(numbers, device);
             if is_trained {
                 values.require_grad()
@@ -275,9 +275,9 @@ impl ModuleMapper for Named<Change<'_>> {
 
 /// The results of `of` for every parameter, in the order of the fields.
 fn collect<T>(module: &impl Parameters, of: impl Fn(String, &dyn Parameter) -> T) -> Vec<T> {
-    let mut found = Vec::new();
-    module.each_parameter(&mut |name, param| found.push(of(name.to_owned(), param)));
-    found
+    let mut results = Vec::new();
+    module.each_parameter(&mut |name, param| results.push(of(name.to_owned(), param)));
+    results
 }
 
 /// Reads the values of `x` immediately. On a GPU, the data that Burn's `into_data` returns is
@@ -299,10 +299,10 @@ pub fn named_parameters(module: &impl Parameters) -> StateDict {
 /// Returns the gradients of all parameters, sorted by name. A parameter that did not take part in
 /// the loss has no entry.
 pub fn named_gradients(module: &impl Parameters, gradients: &Gradients) -> StateDict {
-    let found = collect(module, |name, param| {
+    let gradients_by_name = collect(module, |name, param| {
         Some((name, param.gradient(gradients)?))
     });
-    found.into_iter().flatten().collect()
+    gradients_by_name.into_iter().flatten().collect()
 }
 
 /// Name and number of elements of every parameter, in the order of the fields.
@@ -314,10 +314,10 @@ pub fn parameter_sizes(module: &impl Parameters) -> Vec<(String, usize)> {
 /// device with autodiff, all parameters but the [frozen](freeze_parameters) ones are trained. The
 /// shape of a [`Linear`](crate::Linear) layer is `[out, in]`, in memory as in files.
 pub fn trained_parameter_shapes(module: &impl Parameters) -> Vec<(String, Vec<usize>)> {
-    let found = collect(module, |name, param| {
+    let shapes = collect(module, |name, param| {
         param.is_trained().then(|| (name, param.shape()))
     });
-    found.into_iter().flatten().collect()
+    shapes.into_iter().flatten().collect()
 }
 
 /// Returns `module` with the parameters frozen for which `is_frozen` returns true, given their

@@ -214,15 +214,19 @@ impl Seq2Seq for Transformer {
     }
 
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
-        let of_encoder = Recorder::default();
-        let of_decoder = Recorder::default();
+        let encoder_recorder = Recorder::default();
+        let decoder_recorder = Recorder::default();
         let context = Context::from(Mode::Inference);
-        let memory = self.encode(source, context.recorded_by(&of_encoder));
-        self.decode(target_input, &memory, context.recorded_by(&of_decoder));
+        let memory = self.encode(source, context.recorded_by(&encoder_recorder));
+        self.decode(
+            target_input,
+            &memory,
+            context.recorded_by(&decoder_recorder),
+        );
         let parts = [
-            (&of_encoder, AttentionKind::SelfAttention),
-            (&of_decoder, AttentionKind::SelfAttention),
-            (&of_decoder, AttentionKind::Cross),
+            (&encoder_recorder, AttentionKind::SelfAttention),
+            (&decoder_recorder, AttentionKind::SelfAttention),
+            (&decoder_recorder, AttentionKind::Cross),
         ];
         let [encoder_self, decoder_self, cross] = parts.map(|(part, kind)| part.weights(kind));
         AttentionMaps {
@@ -230,7 +234,7 @@ impl Seq2Seq for Transformer {
             decoder_self,
             cross,
             projections: parts.map(|(part, kind)| part.projections(kind)),
-            residuals: [&of_encoder, &of_decoder].map(Recorder::residuals),
+            residuals: [&encoder_recorder, &decoder_recorder].map(Recorder::residuals),
         }
     }
 

@@ -56,7 +56,7 @@ impl Precision {
 
     /// Converts an operand of attention's products to this type. In bfloat16 on a CPU these
     /// products stay in float32, because they are faster in the fused attention.
-    pub fn narrowed<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
+    pub fn cast_operand<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self.half() {
             Some(FloatDType::BF16) if crate::is_fused_on(&x.device()) => x,
             Some(dtype) => x.cast(dtype),

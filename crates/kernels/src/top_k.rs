@@ -8,7 +8,7 @@ use crate::simd::vectorised;
 /// result are faster.
 const MAX_INSERTIONS: usize = 64;
 /// The number of values that are compared with the threshold together.
-const CHUNK: usize = 64;
+const CHUNK_VALUES: usize = 64;
 /// The number of parts that the values are divided into for their maxima.
 const PARTS: usize = 32;
 
@@ -84,8 +84,8 @@ vectorised! {
 
     /// Returns the index of the first value above `threshold`.
     fn first_above(values: &[f32], threshold: f32) -> Option<usize> {
-        let (chunks, rest) = values.as_chunks::<CHUNK>();
-        for (start, chunk) in (0..).step_by(CHUNK).zip(chunks) {
+        let (chunks, rest) = values.as_chunks::<CHUNK_VALUES>();
+        for (start, chunk) in (0..).step_by(CHUNK_VALUES).zip(chunks) {
             if chunk.iter().fold(false, |any, &value| any | (value > threshold)) {
                 return position_above(chunk, threshold).map(|index| start + index);
             }

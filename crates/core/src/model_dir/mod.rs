@@ -159,9 +159,9 @@ fn read_config(source: Source) -> Result<Json> {
     let bytes = read_checked(source, CONFIG)?;
     let value: Json =
         serde_json::from_slice(&bytes).map_err(|e| ModelDirError::damaged(&path, e))?;
-    let found = value["format_version"].as_u64().unwrap_or(0);
-    if found != u64::from(FORMAT_VERSION) {
-        return Err(ModelDirProblem::Version(found).at(path));
+    let version = value["format_version"].as_u64().unwrap_or(0);
+    if version != u64::from(FORMAT_VERSION) {
+        return Err(ModelDirProblem::Version(version).at(path));
     }
     Ok(value)
 }

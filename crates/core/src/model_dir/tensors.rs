@@ -19,11 +19,11 @@ use crate::parameters::{StateDict, StoredTensor};
 pub(super) type StoredTensors = BTreeMap<String, StoredTensor>;
 
 /// The number of bytes of the length of the header.
-const LENGTH: u64 = 8;
+const LENGTH_BYTES: u64 = 8;
 /// Smallest tensor, in bytes, that is hashed while the next one is read.
 const MIN_PARALLEL_BYTES: usize = 1 << 16;
 /// The number of bytes that are read at a time.
-const CHUNK: usize = 1 << 18;
+const CHUNK_BYTES: usize = 1 << 18;
 
 /// Reads the tensors in `bytes`, the content of the safetensors file `path`, as float32; a
 /// quantised matrix as its integers times the scales of their rows.
@@ -92,15 +92,15 @@ fn read_header(
     size: u64,
     seen: &mut impl FnMut(&[u8]),
 ) -> Result<Metadata> {
-    let mut length = [0; LENGTH as usize];
-    if size < LENGTH {
+    let mut length = [0; LENGTH_BYTES as usize];
+    if size < LENGTH_BYTES {
         return Err(too_short(path));
     }
     file.read_exact(&mut length)
         .map_err(|e| ModelDirError::io(path, e))?;
     seen(&length);
     let length = u64::from_le_bytes(length);
-    let left = size - LENGTH;
+    let left = size - LENGTH_BYTES;
     if length > left {
         return Err(too_short(path));
     }
@@ -165,7 +165,10 @@ fn read_elements<T: Pod>(file: &mut impl Read, count: usize) -> std::io::Result<
     burnformer_files::try_reserve(&mut elements, count)?;
     while elements.len() < count {
         let start = elements.len();
-        elements.resize((start + CHUNK / size_of::<T>()).min(count), T::zeroed());
+        elements.resize(
+            (start + CHUNK_BYTES / size_of::<T>()).min(count),
+            T::zeroed(),
+        );
         file.read_exact(bytemuck::cast_slice_mut(&mut elements[start..]))?;
     }
     Ok(elements)
@@ -339,7 +342,7 @@ fn write_stored(path: &Path, mut stored: Vec<TensorBytes>) -> Result<()> {
     }
     let header = Metadata::new(None, infos).map_err(|e| ModelDirError::damaged(path, e))?;
     let mut header = serde_json::to_vec(&header).expect("a header is plain data");
-    header.resize(header.len().next_multiple_of(LENGTH as usize), b' ');
+    header.resize(header.len().next_multiple_of(LENGTH_BYTES as usize), b' ');
     let written = burnformer_files::write_with(path, |file| {
         file.write_all(&(header.len() as u64).to_le_bytes())?;
         file.write_all(&header)?;

@@ -32,8 +32,8 @@ fn run(config: &TransformerConfig, is_whole: bool) -> Vec<(String, Vec<f32>)> {
     let mut all = named_gradients(&model, &gradients);
     all.insert("smoothed".into(), smoothed.into_data());
     all.insert("nll".into(), nll.into_data());
-    let of_states = states.grad(&gradients).expect("a gradient");
-    all.insert("states".into(), of_states.into_data());
+    let states_gradient = states.grad(&gradients).expect("a gradient");
+    all.insert("states".into(), states_gradient.into_data());
     all.into_iter()
         .map(|(name, data)| (name, data.iter::<f32>().collect()))
         .collect()

@@ -3,7 +3,7 @@ use rayon::prelude::*;
 use crate::random::{RandomKey, philox};
 
 /// The number of elements that one task draws: a multiple of the eight elements of a block.
-const TASK: usize = 16 * 1024;
+const TASK_ELEMENTS: usize = 16 * 1024;
 
 /// One application of dropout (paper §5.4). It drops elements as a function of `key` and of each
 /// element's index alone. The backward pass draws the factors again, and none are kept in memory.
@@ -69,8 +69,8 @@ impl DropoutMask {
     /// Returns the factors of the first `count` elements.
     pub(crate) fn factors(self, count: usize) -> Vec<f32> {
         let mut factors = vec![0.0; count];
-        let tasks = factors.par_chunks_mut(TASK).enumerate();
-        tasks.for_each(|(index, part)| self.fill_at(index * TASK, part));
+        let tasks = factors.par_chunks_mut(TASK_ELEMENTS).enumerate();
+        tasks.for_each(|(index, part)| self.fill_at(index * TASK_ELEMENTS, part));
         factors
     }
 }

@@ -9,7 +9,7 @@ use crate::simd::{exp, sum, vectorised};
 const MAX_WHOLE_ROW: usize = 1 << 16;
 /// The number of logits of a longer row that are summed in 32 bits before their sum is added to a
 /// sum in 64 bits.
-const CHUNK: usize = 1 << 12;
+const CHUNK_LOGITS: usize = 1 << 12;
 
 /// The statistics of one row of logits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -132,7 +132,7 @@ fn row_statistics(xs: &[f32]) -> (f32, f64, f64) {
     let chunk = if xs.len() <= MAX_WHOLE_ROW {
         MAX_WHOLE_ROW
     } else {
-        CHUNK
+        CHUNK_LOGITS
     };
     let exponentials = xs.chunks(chunk).map(|xs| sum_of_exp(xs, highest));
     let total = exponentials.map(f64::from).sum();

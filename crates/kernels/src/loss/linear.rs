@@ -17,7 +17,7 @@ use crate::op::{FusedOp, Keep};
 /// bits as with all rows at once.
 const MIN_ROWS: usize = 256;
 /// The number of elements that a thread scales.
-const SCALED: usize = 1 << 14;
+const SCALED_ELEMENTS: usize = 1 << 14;
 
 /// The projection and its loss. An empty bias means no bias.
 #[derive(Debug)]
@@ -69,9 +69,9 @@ impl FusedOp<3> for LinearCrossEntropy {
             let [weight, bias] = [floats(&weight), floats(&bias)];
             let loss = self.loss.of_rows(range.clone());
             let mut logits = self.product.forward(sizes, x, weight, bias, Epilogue::None);
-            let of_rows = loss.rows(&logits, vocab);
+            let row_losses = loss.rows(&logits, vocab);
             if wanted != [false; 3] {
-                loss.gradient(&mut logits, None, &of_rows, vocab, 1.0);
+                loss.gradient(&mut logits, None, &row_losses, vocab, 1.0);
             }
             if wanted[0] {
                 let dx = self.product.grad_of_input(sizes, &logits, weight);
@@ -84,7 +84,7 @@ impl FusedOp<3> for LinearCrossEntropy {
             if wanted[2] {
                 increase(&mut gradients[2], &column_sums(&logits, vocab));
             }
-            statistics.extend(of_rows);
+            statistics.extend(row_losses);
         }
         let sums = CrossEntropy::sums(&statistics).to_vec();
         (tensor(sums, [2]), Gradients(gradients, [vocab, width]))
@@ -96,7 +96,7 @@ impl FusedOp<3> for LinearCrossEntropy {
         let Gradients([mut dx, mut dweight, mut dbias], [vocab, width]) = saved;
         for gradient in [&mut dx, &mut dweight, &mut dbias] {
             gradient
-                .par_chunks_mut(SCALED)
+                .par_chunks_mut(SCALED_ELEMENTS)
                 .for_each(|part| part.iter_mut().for_each(|x| *x *= scale));
         }
         let rows = dx.len() / width.max(1);
@@ -109,8 +109,8 @@ impl FusedOp<3> for LinearCrossEntropy {
 }
 
 impl CrossEntropy {
-    /// The loss of the rows in `range` alone.
-    fn of_rows(&self, range: Range<usize>) -> Self {
+    /// Returns the loss of the rows in `range` alone.
+    fn row_losses(&self, range: Range<usize>) -> Self {
         Self {
             targets: self.targets[range].to_vec(),
             ..*self

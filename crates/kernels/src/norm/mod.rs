@@ -79,9 +79,9 @@ pub fn residual_dropout_norm<const D: usize>(
 
 fn check_width<const D: usize>(x: &Tensor<D>, weight: &Tensor<1>, bias: &Tensor<1>) {
     let width = x.dims()[D - 1];
-    let given = [weight.dims()[0], bias.dims()[0]];
+    let widths = [weight.dims()[0], bias.dims()[0]];
     assert_eq!(
-        given, [width; 2],
+        widths, [width; 2],
         "the weight or the bias does not fit a norm over {width} features"
     );
 }

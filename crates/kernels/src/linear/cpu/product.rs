@@ -16,7 +16,7 @@ const MAX_BLOCK_ROWS: usize = 128;
 const MIN_BLOCKS: usize = 8;
 /// The number of words of a left factor that are multiplied by one panel after the other, while
 /// they stay in the second-level cache.
-const BLOCK: usize = 64 * 1024;
+const BLOCK_WORDS: usize = 64 * 1024;
 /// Smallest number of steps of a whole product that several threads share. A larger product takes
 /// more than a few microseconds.
 const MIN_PARALLEL_ROWS: usize = 1 << 18;
@@ -138,7 +138,7 @@ impl<'a, L: LeftFactor> Product<'a, L> {
         let rows = self.left.rows();
         let steps = self.right.steps.max(1);
         let tile = self.right.instructions.tile;
-        let block = (BLOCK / steps).next_multiple_of(tile).max(tile);
+        let block = (BLOCK_WORDS / steps).next_multiple_of(tile).max(tile);
         for start in (0..rows).step_by(block) {
             let rows = start..(start + block).min(rows);
             self.block(rows, panels.clone(), steps, &mut Vec::new(), out);
@@ -177,25 +177,26 @@ impl<'a, L: LeftFactor> Product<'a, L> {
                 .left
                 .block(instructions, rows.clone(), steps.clone(), memory);
             for panel in panels.clone() {
-                let of_panel = self.right.columns_of(panel);
+                let panel_columns = self.right.columns_of(panel);
                 let tile = Tile {
                     left,
                     layout,
                     rows: rows.len(),
                     steps: steps.len(),
                     panel: self.right.words(panel, steps.clone()),
-                    vectors: of_panel.len().div_ceil(instructions.lanes),
+                    vectors: panel_columns.len().div_ceil(instructions.lanes),
                     is_first: index == 0 && !self.is_added,
-                    last: (steps.end == self.right.steps).then(|| self.last.part(&rows, &of_panel)),
+                    last: (steps.end == self.right.steps)
+                        .then(|| self.last.part(&rows, &panel_columns)),
                     // SAFETY: the row and the column exist in `out`, which has room for
                     // `[rows, columns]`.
-                    out: unsafe { out.0.add(rows.start * columns + of_panel.start) },
+                    out: unsafe { out.0.add(rows.start * columns + panel_columns.start) },
                     stride: columns,
                 };
                 // SAFETY: `available` found the instructions of the panels; `left` is the block of
                 // these rows and steps, which `memory` or the factor keeps, `written` checked the
                 // length of the bias, and no other thread has these rows and columns of `out`.
-                unsafe { run(instructions, &tile, of_panel.len()) };
+                unsafe { run(instructions, &tile, panel_columns.len()) };
             }
         }
         if self.last.epilogue == Epilogue::Silu {
