@@ -10,7 +10,7 @@ use crate::hash::{Key, key_of};
 /// The largest number of pairs in a sample: 8 MiB.
 const MAX_PAIRS: usize = 1 << 20;
 /// The number of bytes of a pair in a file.
-const BYTES: usize = 8;
+const PAIR_BYTES: usize = 8;
 
 /// The pairs of a corpus with the smallest hashes: all pairs of a small corpus, and a part of a
 /// large one that depends on nothing but its pairs.
@@ -86,7 +86,7 @@ impl PairSample {
         if key_of(&[body])[..] != *checksum {
             return None;
         }
-        let (hashes, _) = hashes.as_chunks::<BYTES>();
+        let (hashes, _) = hashes.as_chunks::<PAIR_BYTES>();
         Some(Self {
             hashes: hashes
                 .iter()

@@ -92,7 +92,7 @@ impl Charsmap {
     /// this prefix.
     #[inline]
     pub fn longest_match(&self, input: &[u8]) -> Option<(&str, usize)> {
-        let mut found = None;
+        let mut longest = None;
         let mut matches = 0;
         let mut index = offset(self.units[0]);
         for (at, &byte) in input.iter().enumerate() {
@@ -103,14 +103,14 @@ impl Charsmap {
             }
             index ^= offset(unit);
             if has_leaf(unit) {
-                found = Some((value(self.units[index]), at + 1));
+                longest = Some((value(self.units[index]), at + 1));
                 matches += 1;
                 if matches == MAX_MATCHES {
                     break;
                 }
             }
         }
-        let (start, length) = found?;
+        let (start, length) = longest?;
         Some((self.text(start)?, length))
     }
 

@@ -115,7 +115,7 @@ impl Trie {
     /// such keys.
     pub fn longest_prefix(&self, text: &[u8], max: usize) -> Option<usize> {
         let mut node = ROOT;
-        let mut found = 0;
+        let mut match_count = 0;
         let mut longest = None;
         for (at, &byte) in text.iter().enumerate() {
             let Some(next) = self.step(node, byte) else {
@@ -123,10 +123,10 @@ impl Trie {
             };
             node = next;
             if self.value(node).is_some() {
-                found += 1;
+                match_count += 1;
                 longest = Some(at + 1);
             }
-            if found == max {
+            if match_count == max {
                 break;
             }
         }

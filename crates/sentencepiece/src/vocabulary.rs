@@ -10,7 +10,7 @@ use crate::{ModelType, PieceType};
 /// Pieces are shorter than this, in bytes, as in the C++ library.
 const PIECE_LIMIT: usize = 8000;
 /// The number of characters of a piece that a message shows.
-const EXCERPT: usize = 40;
+const MAX_SHOWN_CHARACTERS: usize = 40;
 
 /// All pieces of a model, indexed by id.
 #[derive(Clone, Debug)]
@@ -142,7 +142,11 @@ pub fn byte_of(piece: &str) -> Option<u8> {
 
 /// Returns the error for piece `id`.
 fn problem(pieces: &[PieceProto], id: usize, problem: PieceProblem) -> ModelProblem {
-    let piece = pieces[id].piece.chars().take(EXCERPT).collect();
+    let piece = pieces[id]
+        .piece
+        .chars()
+        .take(MAX_SHOWN_CHARACTERS)
+        .collect();
     ModelProblem::Piece { id, piece, problem }
 }
 

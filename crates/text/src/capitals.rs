@@ -37,7 +37,7 @@ pub fn may_be_in_capitals(text: &str) -> bool {
 }
 
 /// The smallest number of letters of a capital word beside numbers; acronyms have fewer.
-const WORD: usize = 6;
+const MIN_CAPITALS: usize = 6;
 
 /// Returns whether `text` is all in capitals: it has capital words, no small letter but ß (which
 /// has no capital), and few letters of scripts without case. One short word beside a number is an
@@ -59,7 +59,7 @@ pub fn is_in_capitals(text: &str) -> bool {
     let lengths = lengths.map(|word| word.chars().filter(|&c| is_capital(c)).count());
     let lengths: Vec<usize> = lengths.filter(|&capitals| capitals > 1).collect();
     let has_words = if text.contains(char::is_numeric) {
-        lengths.len() > 1 || lengths.iter().any(|&length| length >= WORD)
+        lengths.len() > 1 || lengths.iter().any(|&length| length >= MIN_CAPITALS)
     } else {
         !lengths.is_empty()
     };

@@ -37,7 +37,7 @@ pub use placeables::{
 };
 pub use words::{
     Mark, Span, Word, are_particles, is_in_word, is_letter, is_unspaced, joined, mark, normalized,
-    overlaps, past, words,
+    overlap, overlaps, past, words,
 };
 
 const KEYCAP: char = '\u{20E3}';
@@ -73,7 +73,7 @@ pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut text = without(None, &text.replace(BRAILLE_BLANK, " "), &stays);
-    for kind in 0..MEANT.len() {
+    for kind in 0..MEANINGFUL_INVISIBLES.len() {
         text = without(Some(kind), &text, &stays);
     }
     Cow::Owned(text)
@@ -81,7 +81,7 @@ pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// The kinds of invisible characters with a meaning, in the order of their rules. All other
 /// invisible characters are removed before.
-const MEANT: [RangeInclusive<char>; 6] = [
+const MEANINGFUL_INVISIBLES: [RangeInclusive<char>; 6] = [
     '\u{E0020}'..='\u{E007F}',
     '\u{13430}'..='\u{1343F}',
     '\u{180B}'..='\u{180F}',
@@ -92,7 +92,9 @@ const MEANT: [RangeInclusive<char>; 6] = [
 
 /// Returns the index in [`MEANINGFUL_INVISIBLES`] of the kind of `c`.
 fn kind(c: char) -> Option<usize> {
-    MEANT.iter().position(|kind| kind.contains(&c))
+    MEANINGFUL_INVISIBLES
+        .iter()
+        .position(|kind| kind.contains(&c))
 }
 
 /// Returns whether `c` is a symbol that has a colour picture.

@@ -12,7 +12,7 @@ const VERSION: u32 = 2;
 /// Number of bytes of a [`Header`].
 pub(super) const HEADER_BYTES: usize = 1024;
 /// Number of bytes of its checksum, in hexadecimal digits.
-const CHECKSUM: usize = 64;
+const CHECKSUM_BYTES: usize = 64;
 
 /// Counts and checksums of a cache file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ impl Header {
 
     /// Returns the header as bytes of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let width = HEADER_BYTES - CHECKSUM;
+        let width = HEADER_BYTES - CHECKSUM_BYTES;
         let json = serde_json::json!(self).to_string();
         let json = format!("{json:<width$}");
         (hex(&key_of(&[json.as_bytes()])) + &json).into_bytes()
@@ -110,7 +110,7 @@ impl Header {
 
     /// Parses a header and checks that it belongs to `key`. The error says what does not match.
     pub fn parse(bytes: &[u8; HEADER_BYTES], key: &Key) -> Result<Self, String> {
-        let (checksum, json) = bytes.split_at(CHECKSUM);
+        let (checksum, json) = bytes.split_at(CHECKSUM_BYTES);
         if hex(&key_of(&[json])).as_bytes() != checksum {
             return Err("it is not a token cache, or its header is damaged".to_owned());
         }

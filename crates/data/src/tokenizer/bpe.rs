@@ -170,15 +170,15 @@ impl Learner {
     fn count_pairs(&mut self) {
         for slot in 1..self.text.symbols.len() as u32 - 1 {
             if let Some(pair) = self.text.pair(slot, slot + 1) {
-                let found = self.pairs.entry(pair).or_default();
-                found.count += self.text.count(slot);
-                found.positions.push(slot);
+                let occurrences = self.pairs.entry(pair).or_default();
+                occurrences.count += self.text.count(slot);
+                occurrences.positions.push(slot);
             }
         }
         self.heap.extend(
             self.pairs
                 .iter()
-                .map(|(&pair, found)| (found.count, Reverse(pair))),
+                .map(|(&pair, occurrences)| (occurrences.count, Reverse(pair))),
         );
     }
 
@@ -256,8 +256,8 @@ impl Learner {
         let after = self.text.next(right);
         let count = self.text.count(left);
         for gone in [self.text.pair(before, left), self.text.pair(right, after)] {
-            if let Some(found) = gone.and_then(|gone| self.pairs.get_mut(&gone)) {
-                found.count -= count;
+            if let Some(occurrences) = gone.and_then(|gone| self.pairs.get_mut(&gone)) {
+                occurrences.count -= count;
             }
         }
         self.text.join(left, right, token);
@@ -266,9 +266,9 @@ impl Learner {
             (left, self.text.pair(left, after)),
         ] {
             if let Some(come) = come {
-                let found = self.pairs.entry(come).or_default();
-                found.count += count;
-                found.positions.push(position);
+                let occurrences = self.pairs.entry(come).or_default();
+                occurrences.count += count;
+                occurrences.positions.push(position);
                 risen.insert(come);
             }
         }

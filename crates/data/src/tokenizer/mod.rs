@@ -40,7 +40,7 @@ pub use train::TokenizerTrainer;
 
 use crate::error::Result;
 use crate::special;
-use crate::written::write_atomically;
+use crate::write::write_atomically;
 use sentencepiece::SentencePieceTokenizer;
 use word_cache::WordCache;
 
@@ -51,9 +51,9 @@ pub struct Tokenizer {
     kind: Kind,
     vocab_size: usize,
     /// If true, invisible characters are encoded too.
-    keeps_invisible: bool,
+    keeps_invisible_chars: bool,
     /// If true, its `tokenizer.json` tells other readers to remove invisible characters.
-    tells_rule: bool,
+    writes_normalizer: bool,
     /// The ids of words that occurred in large batches of texts, if the tokeniser can be cached by
     /// words.
     words: Arc<OnceLock<Option<WordCache>>>,
@@ -62,7 +62,7 @@ pub struct Tokenizer {
 /// Smallest number of texts in a batch that uses the word cache.
 const MIN_CACHED_BATCH: usize = 1024;
 /// Number of texts that a thread encodes at a time.
-const CHUNK: usize = 256;
+const CHUNK_TEXTS: usize = 256;
 
 /// The library that wrote the files of a tokeniser.
 #[derive(Clone)]
@@ -76,7 +76,7 @@ impl Tokenizer {
     /// as ordinary text, so that input cannot end its own sentence. Truncation and padding in the
     /// file are ignored: cleaning and [`Batch`](crate::Batch) decide on lengths. Dropout of merges
     /// is ignored too, because it would encode the same text differently each time.
-    fn wrap(mut inner: tokenizers::Tokenizer) -> Self {
+    fn from_hugging_face(mut inner: tokenizers::Tokenizer) -> Self {
         inner.set_encode_special_tokens(true);
         inner.with_padding(None);
         inner
@@ -95,8 +95,8 @@ impl Tokenizer {
         Self {
             kind: Kind::HuggingFace(Box::new(inner)),
             vocab_size,
-            keeps_invisible: false,
-            tells_rule: false,
+            keeps_invisible_chars: false,
+            writes_normalizer: false,
             words: Arc::default(),
         }
     }
@@ -119,7 +119,7 @@ impl Tokenizer {
         match &self.kind {
             Kind::HuggingFace(inner) => {
                 let mut inner = inner.clone();
-                if self.tells_rule {
+                if self.writes_normalizer {
                     let whole: Option<NormalizerWrapper> =
                         serde_json::from_value(layout::whole_normalizer()).ok();
                     inner
@@ -176,7 +176,7 @@ impl Tokenizer {
     /// [invisible](burnformer_text::visible) characters, except for those that the tokeniser's
     /// normaliser replaces (some normalisers turn zero-width spaces into spaces).
     pub fn visible<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.keeps_invisible {
+        if self.keeps_invisible_chars {
             return Cow::Borrowed(text);
         }
         burnformer_text::visible_but(text, |c| self.replaces(c))
@@ -188,7 +188,7 @@ impl Tokenizer {
     #[must_use]
     pub fn without_invisible(self) -> Self {
         Self {
-            keeps_invisible: false,
+            keeps_invisible_chars: false,
             ..self
         }
     }
@@ -216,7 +216,7 @@ impl Tokenizer {
             && texts.len() >= MIN_CACHED_BATCH
             && let Some(words) = self.words.get_or_init(|| WordCache::of(inner))
         {
-            let encoded = texts.par_chunks(CHUNK).flat_map_iter(|texts| {
+            let encoded = texts.par_chunks(CHUNK_TEXTS).flat_map_iter(|texts| {
                 let texts: Vec<_> = texts
                     .iter()
                     .map(|text| self.visible(text.as_ref()))

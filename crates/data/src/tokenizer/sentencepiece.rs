@@ -140,10 +140,10 @@ impl SentencePieceTokenizer {
     /// Returns the codes that [`language_token`](Self::language_token) knows, in the order of their
     /// ids.
     pub fn language_codes(&self) -> Vec<String> {
-        let named = (0..)
+        let language_tokens = (0..)
             .zip(&self.tokens)
             .filter(|(id, _)| self.languages.contains(id));
-        named
+        language_tokens
             .filter_map(|(_, token)| code_of_language(token).map(str::to_owned))
             .collect()
     }
@@ -221,10 +221,10 @@ fn languages(ids: &HashMap<String, u32>, model: &SentencePiece) -> HashSet<u32> 
     let pieces: HashSet<&str> = (0..model.len() as u32)
         .filter_map(|id| model.piece(id))
         .collect();
-    let named = ids
+    let language_ids = ids
         .iter()
         .filter(|(token, _)| code_of_language(token).is_some() && !pieces.contains(&token[..]));
-    named.map(|(_, &id)| id).collect()
+    language_ids.map(|(_, &id)| id).collect()
 }
 
 /// Returns the special ids, found in `ids` by their usual names, or by the names of the model's

@@ -104,8 +104,8 @@ impl TokenizerTrainer {
         }
         let json = document(&learnt.tokens, &learnt.merges, special, settings);
         Ok(Tokenizer {
-            tells_rule: true,
-            ..Tokenizer::wrap(parse(json)?)
+            writes_normalizer: true,
+            ..Tokenizer::from_hugging_face(parse(json)?)
         })
     }
 }
@@ -195,9 +195,9 @@ fn alphabet(words: &[(String, u64)], coverage: f64, most: usize) -> Vec<char> {
     by_count.sort_unstable_by_key(|&(c, count)| (std::cmp::Reverse(count), c));
     let mut covered = 0;
     let frequent = by_count.into_iter().take_while(|&(_, count)| {
-        let wanted = (covered as f64) < coverage * total as f64;
+        let is_needed = (covered as f64) < coverage * total as f64;
         covered += count;
-        wanted
+        is_needed
     });
     let mut alphabet: Vec<char> = frequent.map(|(c, _)| c).take(most).collect();
     alphabet.sort_unstable();

@@ -41,18 +41,18 @@ impl WordCache {
         encode: impl Fn(&str) -> Option<Vec<u32>>,
     ) -> Vec<Option<Vec<u32>>> {
         let mut new = HashMap::new();
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let cached_words = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut encoded = Vec::with_capacity(texts.len());
         for text in texts {
             let text = text.as_ref();
             encoded.push(if text.contains(is_odd) {
                 encode(text)
             } else {
-                encode_words(text, &known, &mut new, &encode)
+                encode_words(text, &cached_words, &mut new, &encode)
             });
         }
-        let room = MAX_WORDS.saturating_sub(known.len());
-        drop(known);
+        let room = MAX_WORDS.saturating_sub(cached_words.len());
+        drop(cached_words);
         let new = new
             .into_iter()
             .filter(|(word, _)| word.len() <= MAX_WORD_BYTES)

@@ -29,7 +29,8 @@ pub(super) fn read(
     let source = root.get("sourceLanguage").and_then(|it| it.string(text));
     let strings = root.get("strings").filter(|it| is_object(text, it));
     let (Some(source), Some(strings)) = (source, strings) else {
-        let fault = "the file is no string catalogue of Xcode: it has no `sourceLanguage` and `strings`; name its format with --format";
+        let fault = "the file is no string catalogue of Xcode: it has no `sourceLanguage` and \
+            `strings`; name its format with --format";
         return Err(BrokenCatalogue::at(text, 0, fault));
     };
     let target = target_of(strings, &source, target);

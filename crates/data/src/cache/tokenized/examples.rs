@@ -39,8 +39,13 @@ impl TokenizedCorpus {
     pub fn with_context(self, settings: ContextSettings, separators: [u32; 2]) -> Self {
         assert!(self.parts.is_empty(), "a mixture has no documents");
         let described = serde_json::to_vec(&settings).expect("settings are plain data");
-        let of_separators = little_endian(&separators);
-        let parts: [&[u8]; 4] = [b"context", self.hash.as_bytes(), &described, &of_separators];
+        let separator_bytes = little_endian(&separators);
+        let parts: [&[u8]; 4] = [
+            b"context",
+            self.hash.as_bytes(),
+            &described,
+            &separator_bytes,
+        ];
         Self {
             hash: hex(&key_of(&parts)),
             context: Some(Context {
@@ -196,11 +201,11 @@ mod tests {
                         .blocks()
                         .flat_map(|block| corpus.lengths(block).unwrap())
                         .collect();
-                    let of_pairs: Vec<_> = pairs
+                    let pair_lengths: Vec<_> = pairs
                         .iter()
                         .map(|(source, target)| [source.len() as u32, target.len() as u32])
                         .collect();
-                    assert_eq!(lengths, of_pairs, "{settings:?}");
+                    assert_eq!(lengths, pair_lengths, "{settings:?}");
                 }
             }
         }

@@ -77,7 +77,7 @@ fn the_stop_of_an_abbreviation_is_in_its_element() {
 }
 
 #[test]
-fn sentences_get_a_space_where_the_target_has_spaces_and_lose_it_where_it_has_none() {
+fn the_target_language_decides_about_the_space_between_sentences() {
     assert_eq!(
         html("<p>你好。世界。</p>", &|_: &PendingSentence| {
             Translated {
