@@ -1,5 +1,5 @@
-//! Settings of the C library's allocator on Linux. The speed of training depends on the freed memory
-//! that it keeps.
+//! Settings of the C library's allocator on Linux. The speed of training depends on the freed
+//! memory that it keeps.
 
 /// Tells the C library of Linux (glibc) to keep freed memory instead of returning it to the system
 /// after each tensor.

@@ -119,7 +119,7 @@ impl AttentionBias {
         }
     }
 
-    /// The bias over the last `count` keys alone.
+    /// Returns the bias over the last `count` keys alone.
     pub(crate) fn last_keys(&self, count: usize) -> Self {
         match self {
             Self::Mask(mask) => Self::Mask(last_keys(mask, count)),
@@ -134,7 +134,8 @@ impl AttentionBias {
         }
     }
 
-    /// All hidden keys as one mask; `None` hides nothing.
+    /// Returns all hidden keys as one mask, which broadcasts to
+    /// `[batch, heads, query_len, key_len]`; `None` hides nothing.
     pub fn mask(&self) -> Option<Tensor<4, Bool>> {
         match self {
             Self::None => None,
@@ -148,7 +149,7 @@ impl AttentionBias {
     /// `[batch, heads, query_len, key_len]`.
     ///
     /// # Panics
-    /// If they do not.
+    /// Panics if they do not fit.
     pub(crate) fn check(&self, expected: [usize; 4]) {
         if let Self::Additive { scores, .. } = self {
             let found = scores.dims();
@@ -170,7 +171,7 @@ impl AttentionBias {
     }
 }
 
-/// A mask over the last `count` keys alone.
+/// Returns a mask over the last `count` keys alone.
 fn last_keys(mask: &Tensor<4, Bool>, count: usize) -> Tensor<4, Bool> {
     let first = mask.dims()[3].saturating_sub(count);
     mask.clone().slice_dim(3, first..)

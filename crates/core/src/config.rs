@@ -168,7 +168,7 @@ impl TransformerConfig {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// A [`ConfigError`] that names the first invalid field.
+    /// Returns a [`ConfigError`] that names the first invalid field.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.validate_sizes()?;
         self.validate_rates()?;
@@ -209,7 +209,7 @@ impl TransformerConfig {
             decoder_d_ff,
             ..
         } = self.conventions;
-        let of_decoder = [
+        let decoder_sizes = [
             (
                 "decoder_heads",
                 decoder_heads.unwrap_or(self.heads),
@@ -217,7 +217,7 @@ impl TransformerConfig {
             ),
             ("decoder_d_ff", decoder_d_ff.unwrap_or(self.d_ff), MAX_WIDTH),
         ];
-        check_sizes(sizes.into_iter().chain(of_decoder))?;
+        check_sizes(sizes.into_iter().chain(decoder_sizes))?;
         let distances = [
             ("position_offset", self.conventions.position_offset),
             ("attention_window", self.attention_window.unwrap_or(0)),

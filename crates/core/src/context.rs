@@ -3,7 +3,8 @@ use std::cell::RefCell;
 use burn::tensor::Tensor;
 use burnformer_kernels::RandomKey;
 
-/// The context of a forward pass: its mode, and the recorder of attention weights, if there is one. A [`Mode`] can be passed instead.
+/// The context of a forward pass: its mode, and the recorder of attention weights, if there is one.
+/// A [`Mode`] can be passed instead.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -46,27 +47,29 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// The weights of one kind, in the order of the layers,
+    /// Returns the weights of one kind, in the order of the layers,
     /// `[batch, heads, query_len, key_len]` each.
     pub fn weights(&self, kind: AttentionKind) -> Vec<Tensor<4>> {
         self.recorded(kind, |[weights, ..]| weights)
     }
 
-    /// The queries and keys of one kind that give these weights, and the values that are weighted,
-    /// in the order of the layers: `[batch, heads, query_len, d_k]`, `[batch, heads, key_len, d_k]`
-    /// and `[batch, heads, key_len, d_v]` each.
+    /// Returns the queries and keys of one kind that give these weights, and the values that are
+    /// weighted, in the order of the layers: `[batch, heads, query_len, d_k]`, `[batch, heads,
+    /// key_len, d_k]` and `[batch, heads, key_len, d_v]` each.
     pub fn projections(&self, kind: AttentionKind) -> Vec<[Tensor<4>; 3]> {
         self.recorded(kind, |[_, queries, keys, values]| [queries, keys, values])
     }
 
     fn recorded<T>(&self, kind: AttentionKind, part: fn([Tensor<4>; 4]) -> T) -> Vec<T> {
         let all = self.weights.borrow();
-        let of_kind = all.iter().filter(|(recorded, _)| *recorded == kind);
-        of_kind.map(|(_, tensors)| part(tensors.clone())).collect()
+        let tensors_of_kind = all.iter().filter(|(recorded, _)| *recorded == kind);
+        tensors_of_kind
+            .map(|(_, tensors)| part(tensors.clone()))
+            .collect()
     }
 
-    /// The terms of each residual connection, in the order of the sub-layers: its input and the
-    /// output of the sub-layer, `[positions, d_model]` each.
+    /// Returns the terms of each residual connection, in the order of the sub-layers: its input and
+    /// the output of the sub-layer, `[positions, d_model]` each.
     pub fn residuals(&self) -> Vec<[Tensor<2>; 2]> {
         self.residuals.borrow().clone()
     }
@@ -91,7 +94,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The context for part number `index` of a module; see [`Mode::fold`].
+    /// Returns the context for part number `index` of a module; see [`Mode::fold`].
     pub fn fold(self, index: u64) -> Self {
         Self {
             mode: self.mode.fold(index),
@@ -129,13 +132,13 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The mode of update number `update` in a run with the given `seed`.
+    /// Returns the mode of update number `update` in a run with the given `seed`.
     pub fn training(seed: u64, update: u64) -> Self {
         Self::Training(RandomKey::new(seed).fold(update))
     }
 
-    /// The mode for part number `index` of a module; parts with different numbers get unrelated
-    /// random numbers.
+    /// Returns the mode for part number `index` of a module; parts with different numbers get
+    /// unrelated random numbers.
     pub fn fold(self, index: u64) -> Self {
         match self {
             Self::Inference => Self::Inference,

@@ -136,8 +136,8 @@ pub enum ClosingNorm {
     Absent,
 }
 
-/// The input of keys and values of a pre-norm decoder's self-attention while it translates. A target
-/// that is computed as a whole, in training and for scores, always has the normalised input.
+/// The input of keys and values of a pre-norm decoder's self-attention while it translates. A
+/// target that is computed as a whole, in training and for scores, always has the normalised input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "model-dir", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

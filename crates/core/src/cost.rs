@@ -16,7 +16,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The cost of a module that only holds `count` trained values.
+    /// Returns the cost of a module that only holds `count` trained values.
     pub fn parameters(count: usize) -> Self {
         Self {
             parameters: count,

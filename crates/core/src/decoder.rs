@@ -30,7 +30,7 @@ pub struct DecoderCache {
 }
 
 impl DecoderCache {
-    /// The number of target positions decoded so far.
+    /// Returns the number of target positions decoded so far.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -77,13 +77,13 @@ pub struct DecoderConfig {
 }
 
 impl DecoderConfig {
-    /// A decoder with initial weights from Burn's random numbers of `device`;
+    /// Creates a decoder with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> Decoder {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A decoder with initial weights that are a function of `key`.
+    /// Creates a decoder with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> Decoder {
         Decoder {
             layers: (0..self.layers as u64)
@@ -95,8 +95,8 @@ impl DecoderConfig {
         }
     }
 
-    /// The cost of the decoder per position of the target, for `lengths` of source and target, and
-    /// per position of the source.
+    /// Returns the cost of the decoder per position of the target, for `lengths` of source and
+    /// target, and per position of the source.
     pub fn cost(&self, lengths: [usize; 2], precision: Precision) -> [Cost; 2] {
         let [at_target, at_source] = self.layer.cost(lengths, self.window, precision);
         let closing = self.layer.layer.closing_cost();
@@ -120,8 +120,8 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// An empty cache for decoding from `source`. The keys and values of the source are computed
-    /// here, once.
+    /// Returns an empty cache for decoding from `source`. The keys and values of the source are
+    /// computed here, once.
     pub fn start(&self, source: &EncodedSource) -> DecoderCache {
         DecoderCache {
             layers: self
@@ -134,7 +134,7 @@ impl Decoder {
         }
     }
 
-    /// An empty cache for a decoder-only model, without cross-attention.
+    /// Returns an empty cache for a decoder-only model, without cross-attention.
     pub fn start_without_source(&self) -> DecoderCache {
         let layers = self
             .layers
@@ -159,7 +159,8 @@ impl Decoder {
     /// - `bias.source` acts on `[sentences, heads, rows / sentences · new_len, source_len]`
     ///
     /// # Panics
-    /// If `cache` belongs to a decoder of another depth, or if the shapes do not fit together.
+    /// Panics if `cache` belongs to a decoder of another depth, or if the shapes do not fit
+    /// together.
     pub fn forward<'a>(
         &self,
         mut x: Tensor<3>,
@@ -190,14 +191,14 @@ impl Decoder {
         }
     }
 
-    /// The linear maps of all layers, to be packed or set to a precision.
+    /// Returns the linear maps of all layers, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         self.layers.iter_mut().flat_map(DecoderLayer::linears_mut)
     }
 
-    /// `bias` with everything hidden that `new_len` new positions after the positions in `cache` do
-    /// not see. The cache holds fewer than all earlier positions if there is a window. A single new
-    /// position sees everything in the cache and needs no mask.
+    /// Returns `bias` with everything hidden that `new_len` new positions after the positions in
+    /// `cache` do not see. The cache holds fewer than all earlier positions if there is a window. A
+    /// single new position sees everything in the cache and needs no mask.
     fn whole_bias(
         &self,
         bias: &DecoderBias,

@@ -45,13 +45,13 @@ pub struct DecoderLayerConfig {
 }
 
 impl DecoderLayerConfig {
-    /// A layer with initial weights from Burn's random numbers of `device`;
+    /// Creates a layer with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> DecoderLayer {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A layer with initial weights that are a function of `key`.
+    /// Creates a layer with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> DecoderLayer {
         let LayerConfig {
             self_attention,
@@ -80,8 +80,8 @@ impl DecoderLayerConfig {
         }
     }
 
-    /// The cost of the layer per position of the target, for `source` and `target` positions, and
-    /// its cost per position of the source: the projections of keys and values.
+    /// Returns the cost of the layer per position of the target, for `source` and `target`
+    /// positions, and its cost per position of the source: the projections of keys and values.
     pub fn cost(
         &self,
         [source, target]: [usize; 2],
@@ -98,9 +98,9 @@ impl DecoderLayerConfig {
             TargetHistory::Ssru => Ssru::cost(self_attention.d_model),
         };
         let residual = ResidualNorm::cost(&self.layer.layer_norm());
-        let of_target = history + feed_forward.cost() + residual * 2;
+        let target_cost = history + feed_forward.cost() + residual * 2;
         let Some(cross) = &self.cross_attention else {
-            return [of_target, Cost::default()];
+            return [target_cost, Cost::default()];
         };
         let whole = cross.cost(source, None, precision);
         let multiplications = cross.key_value_cost().multiplications;
@@ -112,7 +112,7 @@ impl DecoderLayerConfig {
             multiplications,
             ..Cost::default()
         };
-        [of_target + at_target + residual, at_source]
+        [target_cost + at_target + residual, at_source]
     }
 }
 
@@ -150,8 +150,8 @@ pub enum TargetSublayer {
 
 impl TargetSublayer {
     /// Computes the new positions `x`, which follow the positions in `cache`, and adds them to it.
-    /// With `before_norm`, the cache gets the keys and values of this tensor instead, which attention
-    /// sees from the second position on ([`HistoryNorm::FirstToken`]).
+    /// With `before_norm`, the cache gets the keys and values of this tensor instead, which
+    /// attention sees from the second position on ([`HistoryNorm::FirstToken`]).
     fn forward(
         &self,
         x: Tensor<3>,
@@ -178,16 +178,16 @@ impl TargetSublayer {
         }
     }
 
-    /// The linear maps, to be packed or set to a precision.
+    /// Returns the linear maps, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         let (attention, unit) = match self {
             Self::SelfAttention(attention) => (Some(attention), None),
             Self::Ssru(unit) => (None, Some(unit)),
         };
-        let of_attention = attention
+        let attention_linears = attention
             .into_iter()
             .flat_map(MultiHeadAttention::linears_mut);
-        of_attention.chain(unit.into_iter().flat_map(Ssru::linears_mut))
+        attention_linears.chain(unit.into_iter().flat_map(Ssru::linears_mut))
     }
 }
 
@@ -214,7 +214,7 @@ pub struct LayerCache {
 }
 
 impl LayerCache {
-    /// An empty cache of a layer without cross-attention.
+    /// Creates an empty cache of a layer without cross-attention.
     pub fn without_source() -> Self {
         Self {
             target: KvCache::new(),
@@ -225,7 +225,7 @@ impl LayerCache {
 }
 
 impl DecoderLayer {
-    /// An empty cache for decoding from the encoded source `memory`,
+    /// Returns an empty cache for decoding from the encoded source `memory`,
     /// `[sentences, source_len, d_model]`. A layer without cross-attention ignores `memory`.
     pub fn start(&self, memory: Tensor<3>) -> LayerCache {
         let source = self
@@ -250,8 +250,8 @@ impl DecoderLayer {
     /// - `bias.source` acts on `[sentences, heads, rows / sentences · new_len, source_len]`
     ///
     /// # Panics
-    /// If the layer has cross-attention and `cache` has no source, or if the shapes do not fit
-    /// together.
+    /// Panics if the layer has cross-attention and `cache` has no source, or if the shapes do not
+    /// fit together.
     pub fn forward<'a>(
         &self,
         x: Tensor<3>,
@@ -287,7 +287,7 @@ impl DecoderLayer {
             })
     }
 
-    /// The linear maps of all sub-layers, to be packed or set to a precision.
+    /// Returns the linear maps of all sub-layers, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         let cross = self
             .cross_attention

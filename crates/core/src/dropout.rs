@@ -16,7 +16,7 @@ impl DropoutConfig {
     /// Dropout of this rate.
     ///
     /// # Panics
-    /// If the rate is not in `[0, 1)`.
+    /// Panics if the rate is not in `[0, 1)`.
     pub fn init(&self) -> Dropout {
         Dropout::new(self.rate)
     }
@@ -33,7 +33,7 @@ impl Dropout {
     /// Dropout with probability `rate`.
     ///
     /// # Panics
-    /// If `rate` is not in `[0, 1)`.
+    /// Panics if `rate` is not in `[0, 1)`.
     pub fn new(rate: f64) -> Self {
         assert!(
             (0.0..1.0).contains(&rate),
@@ -47,7 +47,7 @@ impl Dropout {
         dropout(x, self.mask(mode))
     }
 
-    /// The dropout mask under `mode`; `None` at inference or at rate 0.
+    /// Returns the dropout mask under `mode`; `None` at inference or at rate 0.
     pub(crate) fn mask(&self, mode: Mode) -> Option<DropoutMask> {
         match mode {
             Mode::Training(key) if self.rate > 0.0 => Some(DropoutMask::new(key, self.rate)),

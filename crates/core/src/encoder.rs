@@ -66,13 +66,13 @@ pub struct LayerConfig {
 }
 
 impl LayerConfig {
-    /// An encoder layer with initial weights from Burn's random numbers of `device`;
+    /// Creates an encoder layer with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> EncoderLayer {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// An encoder layer with initial weights that are a function of `key`.
+    /// Creates an encoder layer with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> EncoderLayer {
         let norm = self.layer_norm();
         EncoderLayer {
@@ -84,7 +84,7 @@ impl LayerConfig {
         }
     }
 
-    /// The cost of the encoder layer over `len` positions.
+    /// Returns the cost of the encoder layer over `len` positions.
     pub fn cost(&self, len: usize, window: Option<usize>, precision: Precision) -> Cost {
         let residuals = ResidualNorm::cost(&self.layer_norm()) * 2;
         self.self_attention.cost(len, window, precision) + self.feed_forward.cost() + residuals
@@ -102,13 +102,13 @@ impl LayerConfig {
         self.norm == NormPosition::Pre && self.closing == ClosingNorm::Present
     }
 
-    /// The last normalisation of a stack of such layers, if there is one.
+    /// Returns the last normalisation of a stack of such layers, if there is one.
     pub(crate) fn closing_norm(&self, device: &Device) -> Option<LayerNorm> {
         self.has_closing_norm()
             .then(|| self.layer_norm().init(device))
     }
 
-    /// The cost of [`closing_norm`](Self::closing_norm).
+    /// Returns the cost of [`closing_norm`](Self::closing_norm).
     pub(crate) fn closing_cost(&self) -> Cost {
         self.layer_norm().cost() * usize::from(self.has_closing_norm())
     }
@@ -154,7 +154,7 @@ impl EncoderLayer {
             })
     }
 
-    /// The linear maps of both sub-layers, to be packed or set to a precision.
+    /// Returns the linear maps of both sub-layers, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         self.self_attention
             .linears_mut()
@@ -174,13 +174,13 @@ pub struct EncoderConfig {
 }
 
 impl EncoderConfig {
-    /// An encoder with initial weights from Burn's random numbers of `device`;
+    /// Creates an encoder with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> Encoder {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// An encoder with initial weights that are a function of `key`.
+    /// Creates an encoder with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> Encoder {
         Encoder {
             layers: (0..self.layers as u64)
@@ -191,7 +191,7 @@ impl EncoderConfig {
         }
     }
 
-    /// The cost of the encoder over `len` positions.
+    /// Returns the cost of the encoder over `len` positions.
     pub fn cost(&self, len: usize, precision: Precision) -> Cost {
         let layers = self.layer.cost(len, self.window, precision) * self.layers;
         layers + self.layer.closing_cost()
@@ -218,7 +218,7 @@ impl Encoder {
     /// `x`: `[batch, len, d_model]` → the same shape
     ///
     /// # Panics
-    /// If `bias` does not fit `[batch, heads, len, len]`.
+    /// Panics if `bias` does not fit `[batch, heads, len, len]`.
     pub fn forward<'a>(
         &self,
         mut x: Tensor<3>,
@@ -245,7 +245,7 @@ impl Encoder {
         }
     }
 
-    /// The linear maps of all layers, to be packed or set to a precision.
+    /// Returns the linear maps of all layers, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         self.layers.iter_mut().flat_map(EncoderLayer::linears_mut)
     }

@@ -33,15 +33,15 @@ pub struct PositionWiseFeedForwardConfig {
 }
 
 impl PositionWiseFeedForwardConfig {
-    /// A network with initial weights from Burn's random numbers of `device`;
+    /// Creates a network with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> PositionWiseFeedForward {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A network with initial weights that are a function of `key`.
+    /// Creates a network with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> PositionWiseFeedForward {
-        let [inner, outer] = self.maps();
+        let [inner, outer] = self.projections();
         PositionWiseFeedForward {
             inner: inner.init_with_key(key.fold(0), device),
             outer: outer.init_with_key(key.fold(1), device),
@@ -51,9 +51,9 @@ impl PositionWiseFeedForwardConfig {
         }
     }
 
-    /// The cost of the network, which is the cost of its linear maps.
+    /// Returns the cost of the network, which is the cost of its linear maps.
     pub fn cost(&self) -> Cost {
-        let [inner, outer] = self.maps();
+        let [inner, outer] = self.projections();
         // The other functions keep their input for the backward pass.
         let activations = match self.activation {
             Activation::Relu => 0,
@@ -66,8 +66,8 @@ impl PositionWiseFeedForwardConfig {
         inner.cost() * (1 + usize::from(self.gated)) + function + outer.cost()
     }
 
-    /// The maps to the inner width and back.
-    fn maps(&self) -> [LinearConfig; 2] {
+    /// Returns the projections to the inner width and back.
+    fn projections(&self) -> [LinearConfig; 2] {
         [
             LinearConfig::new(self.d_model, self.d_ff).with_bias(self.bias),
             LinearConfig::new(self.d_ff, self.d_model).with_bias(self.bias),
@@ -112,7 +112,7 @@ impl PositionWiseFeedForward {
         }
     }
 
-    /// The linear maps, to be packed or set to a precision.
+    /// Returns the linear maps, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         [&mut self.inner, &mut self.outer]
             .into_iter()

@@ -22,8 +22,8 @@ pub fn xavier_uniform(
     })
 }
 
-/// Normally distributed weights with mean 0 and standard deviation `std`, for embeddings. They are
-/// a function of `key`.
+/// Normally distributed weights of `shape` with mean 0 and standard deviation `std`, for
+/// embeddings. They are a function of `key`.
 pub fn normal(shape: [usize; 2], std: f64, key: RandomKey, device: &Device) -> Param<Tensor<2>> {
     parameter(shape, device, move || {
         let values = key.normal(shape[0] * shape[1]);
@@ -31,12 +31,12 @@ pub fn normal(shape: [usize; 2], std: f64, key: RandomKey, device: &Device) -> P
     })
 }
 
-/// A vector of `length` elements that are all `value`.
+/// Returns a vector, `[length]`, with all elements equal to `value`.
 pub fn constant(value: f32, length: usize, device: &Device) -> Param<Tensor<1>> {
     parameter([length], device, move || vec![value; length])
 }
 
-/// A key that is drawn from Burn's random numbers of `device`.
+/// Returns a key that is drawn from Burn's random numbers of `device`.
 pub(crate) fn drawn_key(device: &Device) -> RandomKey {
     let range = Distribution::Uniform(0.0, f64::from(1 << 24));
     let draws = Tensor::<1>::random([2], range, device).into_data();
@@ -45,7 +45,7 @@ pub(crate) fn drawn_key(device: &Device) -> RandomKey {
         .fold(RandomKey::new(0), |key, draw| key.fold(draw as u64))
 }
 
-/// A parameter with values that `draw` computes when they are first read.
+/// Returns a parameter with values that `draw` computes when they are first read.
 fn parameter<const D: usize>(
     shape: [usize; D],
     device: &Device,

@@ -26,13 +26,13 @@ pub struct LinearConfig {
 }
 
 impl LinearConfig {
-    /// A map with initial weights from Burn's random numbers of `device`;
+    /// Creates a map with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> Linear {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A map with initial weights that are a function of `key`.
+    /// Creates a map with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> Linear {
         if self.bias {
             Linear::new(self.input, self.output, key, device)
@@ -41,7 +41,7 @@ impl LinearConfig {
         }
     }
 
-    /// The cost of the map. Training keeps its input for the backward pass.
+    /// Returns the cost of the map. Training keeps its input for the backward pass.
     pub fn cost(&self) -> Cost {
         let &Self {
             input,
@@ -78,8 +78,8 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// A map from `input` to `output` features with Xavier-uniform weights, a function of `key`,
-    /// and a bias of zeros.
+    /// Creates a map from `input` to `output` features with Xavier-uniform weights, a function of
+    /// `key`, and a bias of zeros.
     pub fn new(input: usize, output: usize, key: RandomKey, device: &Device) -> Self {
         let bias = Some(init::constant(0.0, output, device));
         Self {
@@ -88,8 +88,8 @@ impl Linear {
         }
     }
 
-    /// A map from `input` to `output` features with Xavier-uniform weights, a function of `key`,
-    /// and without bias.
+    /// Creates a map from `input` to `output` features with Xavier-uniform weights, a function of
+    /// `key`, and without bias.
     pub fn without_bias(input: usize, output: usize, key: RandomKey, device: &Device) -> Self {
         Self {
             weight: init::xavier_uniform([output, input], key, device),
@@ -98,12 +98,12 @@ impl Linear {
         }
     }
 
-    /// The map to the outputs `rows` alone, in this order, for inference, with `bias` (`[out]`), or
-    /// the bias of this map if that is `None`. It is packed if this map is packed, and then gives
-    /// the same bits. Its shapes are `[.., in]` → `[.., rows]`.
+    /// Returns the map to the outputs `rows` alone, in this order, for inference, with `bias`
+    /// (`[out]`), or the bias of this map if that is `None`. It is packed if this map is packed,
+    /// and then gives the same bits. Its shapes are `[.., in]` → `[.., rows]`.
     ///
     /// # Panics
-    /// If one of `rows` is not below the number of outputs.
+    /// Panics if one of `rows` is not below the number of outputs.
     pub fn select(&self, rows: &[u32], bias: Option<Tensor<1>>) -> Self {
         let bias = bias.or_else(|| self.bias.as_ref().map(Param::val));
         self.product.select(&self.weight, bias, rows)
@@ -166,7 +166,7 @@ impl Linear {
         self.product.pack(&mut self.weight, compute, quantized);
     }
 
-    /// The type of the matrix product.
+    /// Returns the type of the matrix product.
     pub(crate) fn precision(&self) -> Precision {
         self.product.precision
     }
@@ -178,7 +178,7 @@ impl Linear {
     }
 }
 
-/// A parameter of `shape` with the values of `packed`, which are unpacked when it is read.
+/// Returns a parameter of `shape` with the values of `packed`, which are unpacked when it is read.
 fn unpacked_later(
     id: ParamId,
     packed: PackedWeight,
@@ -189,7 +189,7 @@ fn unpacked_later(
     Param::uninitialized(id, values, device, true, shape)
 }
 
-/// The unpacked weight on `device`, `[out, in]`.
+/// Returns the unpacked weight on `device`, `[out, in]`.
 fn unpack(packed: &PackedWeight, device: &Device, is_trained: bool) -> Tensor<2> {
     let weight = packed.weight().to_device(device);
     if is_trained {
@@ -298,8 +298,8 @@ impl Product {
         }
     }
 
-    /// The map `[.., in]` → `[.., rows]` with the rows `rows` of `weight`, `[out, in]`, and of
-    /// `bias`, `[out]`. It is packed if this product is packed for `weight`.
+    /// Returns the map `[.., in]` → `[.., rows]` with the rows `rows` of `weight`, `[out, in]`, and
+    /// of `bias`, `[out]`. It is packed if this product is packed for `weight`.
     pub fn select(
         &self,
         weight: &Param<Tensor<2>>,
@@ -326,8 +326,8 @@ impl Product {
         }
     }
 
-    /// The packed weight, if it still belongs to `weight`. A parameter that is not initialised gets
-    /// its values from the packed weight.
+    /// Returns the packed weight, if it still belongs to `weight`. A parameter that is not
+    /// initialised gets its values from the packed weight.
     fn packed_of(&self, weight: &Param<Tensor<2>>) -> Option<&PackedWeight> {
         let (id, packed) = self.packed.as_ref()?;
         let belongs = if weight.is_initialized() {
@@ -338,7 +338,8 @@ impl Product {
         belongs.then_some(packed)
     }
 
-    /// The packed weight, if it took the place of `weight`, for a device without gradients.
+    /// Returns the packed weight if it took the place of `weight`, `[out, in]`, for a device
+    /// without gradients.
     pub fn in_its_place(&self, weight: &Param<Tensor<2>>) -> Option<&PackedWeight> {
         if weight.is_initialized() || weight.lazy_device().is_autodiff() {
             return None;
@@ -346,7 +347,8 @@ impl Product {
         self.packed_of(weight)
     }
 
-    /// The packed weight, if it can be used for products of this precision.
+    /// Returns the packed form of `weight`, `[out, in]`, if it can be used for products of this
+    /// precision.
     pub fn fast(&self, weight: &Param<Tensor<2>>) -> Option<&PackedWeight> {
         (self.precision == Precision::Float32).then(|| self.packed_of(weight))?
     }

@@ -20,7 +20,7 @@ pub struct LossSums {
 /// - `logits`: `[batch, len, vocab]`, `targets`: `[batch, len]` ids
 ///
 /// # Panics
-/// If `smoothing` is not in `[0, 1)`, or if the shapes do not fit together.
+/// Panics if `smoothing` is not in `[0, 1)`, or if the shapes do not fit together.
 pub fn label_smoothed_cross_entropy(
     logits: Tensor<3>,
     targets: Tensor<2, Int>,
@@ -47,14 +47,14 @@ fn check(smoothing: f64, targets: [usize; 2], positions: [usize; 2]) {
     );
 }
 
-/// The [`label_smoothed_cross_entropy`] of the logits of `states`. On a CPU, a part of the logits at a
-/// time is in memory.
+/// The [`label_smoothed_cross_entropy`] of the logits of `states`. On a CPU, a part of the logits
+/// at a time is in memory.
 ///
 /// # Shapes
 /// - `states`: `[batch, len, d_model]`, `targets`: `[batch, len]` ids
 ///
 /// # Panics
-/// As [`label_smoothed_cross_entropy`].
+/// Panics as [`label_smoothed_cross_entropy`] does.
 pub(crate) fn linear_cross_entropy(
     states: Tensor<3>,
     projection: Projection,

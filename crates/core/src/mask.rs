@@ -44,7 +44,7 @@ pub(crate) fn position_mask(
     Tensor::from_data(TensorData::new(values, [1, 1, query_len, key_len]), device)
 }
 
-/// The `indices` of rows, as a tensor on `device`.
+/// Returns the `indices` of rows, as a tensor on `device`.
 pub(crate) fn row_ids(indices: &[usize], device: &Device) -> Tensor<1, Int> {
     let ids: Vec<i32> = indices.iter().map(|&index| index as i32).collect();
     Tensor::from_data(TensorData::new(ids, [indices.len()]), device)
@@ -56,7 +56,8 @@ pub(crate) fn row_ids(indices: &[usize], device: &Device) -> Tensor<1, Int> {
 /// vocabulary: it reads other memory at that index.
 ///
 /// # Panics
-/// If an id is not below `vocab`, or if `ids` does not have the number of elements of `shape`.
+/// Panics if an id is not below `vocab`, or if `ids` does not have the number of elements of
+/// `shape`.
 pub fn token_ids<const D: usize>(
     ids: &[u32],
     shape: [usize; D],

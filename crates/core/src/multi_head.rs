@@ -54,20 +54,20 @@ pub struct MultiHeadAttentionConfig {
 }
 
 impl MultiHeadAttentionConfig {
-    /// A layer with initial weights from Burn's random numbers of `device`;
+    /// Creates a layer with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     ///
     /// # Panics
-    /// The panics of [`init_with_key`](Self::init_with_key).
+    /// Panics as [`init_with_key`](Self::init_with_key) does.
     pub fn init(&self, device: &Device) -> MultiHeadAttention {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// A layer with initial weights that are a function of `key`.
+    /// Creates a layer with initial weights that are a function of `key`.
     ///
     /// # Panics
-    /// If `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, or if the
-    /// rate of dropout is not in `[0, 1)`.
+    /// Panics if `heads` is 0, if it does not divide `d_model` while `d_k` or `d_v` is `None`, or
+    /// if the rate of dropout is not in `[0, 1)`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> MultiHeadAttention {
         let [query, keys, values, output] = self.projections();
         let d_k = query.output / self.heads;
@@ -86,8 +86,8 @@ impl MultiHeadAttentionConfig {
         }
     }
 
-    /// The cost of self-attention over `keys` positions per query, at most the positions within
-    /// `window`. In 16 bits the weights are kept three times: before and after rounding, and
+    /// Returns the cost of self-attention over `keys` positions per query, at most the positions
+    /// within `window`. In 16 bits the weights are kept three times: before and after rounding, and
     /// masked.
     pub fn cost(&self, keys: usize, window: Option<usize>, precision: Precision) -> Cost {
         let [query, _, _, output] = self.projections();
@@ -108,9 +108,9 @@ impl MultiHeadAttentionConfig {
         projections + self.norm_cost(self.query_norm_width()) + attention + self.key_value_cost()
     }
 
-    /// The part of [`cost`](Self::cost) for the projections of keys and values, per position that
-    /// is attended to. Training keeps the keys and values; the input of the projections is counted
-    /// by the layer that made it.
+    /// Returns the part of [`cost`](Self::cost) for the projections of keys and values, per
+    /// position that is attended to. Training keeps the keys and values; the input of the
+    /// projections is counted by the layer that made it.
     pub fn key_value_cost(&self) -> Cost {
         let [query, keys, values, _] = self.projections();
         let norm = self.norm_cost(query.output / self.heads);
@@ -121,7 +121,7 @@ impl MultiHeadAttentionConfig {
         } + norm
     }
 
-    /// The width of the normalisation of queries.
+    /// Returns the width of the normalisation of queries.
     fn query_norm_width(&self) -> usize {
         let [query, ..] = self.projections();
         if self.joint_query_norm {
@@ -131,7 +131,8 @@ impl MultiHeadAttentionConfig {
         }
     }
 
-    /// The cost of normalising the queries, or the keys, over `width`. Training keeps the inputs.
+    /// Returns the cost of normalising the queries, or the keys, over `width`. Training keeps the
+    /// inputs.
     fn norm_cost(&self, width: usize) -> Cost {
         let [query, ..] = self.projections();
         match self.qk_norm {
@@ -143,7 +144,7 @@ impl MultiHeadAttentionConfig {
         }
     }
 
-    /// The projections of queries, keys, values and output.
+    /// Returns the projections of queries, keys, values and output.
     fn projections(&self) -> [LinearConfig; 4] {
         let &Self {
             d_model,
@@ -169,10 +170,10 @@ impl MultiHeadAttentionConfig {
     }
 }
 
-/// The width of each of `heads` heads of equal width over `d_model` features.
+/// Returns the width of each of `heads` heads of equal width over `d_model` features.
 ///
 /// # Panics
-/// If `heads` does not divide `d_model`.
+/// Panics if `heads` does not divide `d_model`.
 pub(crate) fn head(d_model: usize, heads: usize) -> usize {
     let divides = heads > 0 && d_model.is_multiple_of(heads);
     assert!(divides, "{heads} heads do not divide {d_model} features");
@@ -306,7 +307,7 @@ impl MultiHeadAttention {
     /// `[batch, query_len, d_model]`
     ///
     /// # Panics
-    /// If the shapes do not fit together.
+    /// Panics if the shapes do not fit together.
     pub fn forward<'a>(&self, input: MhaInput, context: impl Into<Context<'a>>) -> Tensor<3> {
         let memory = self.key_values(input.memory);
         let queries = self.queries(input.query);
@@ -339,8 +340,11 @@ impl MultiHeadAttention {
     /// The fused operations return no weights. If weights are recorded, or numbers are added to the
     /// scores, [`scaled_dot_product_attention`] computes the same in plain tensors.
     ///
+    /// # Shapes
+    /// - `query`: `[batch, query_len, heads·d_k]` → `[batch, query_len, d_model]`
+    ///
     /// # Panics
-    /// If the shapes do not fit together.
+    /// Panics if the shapes do not fit together.
     pub fn attend<'a>(
         &self,
         query: Tensor<3>,
@@ -381,7 +385,7 @@ impl MultiHeadAttention {
         }
     }
 
-    /// The operands of the kernels of attention.
+    /// Returns the operands of the kernels of attention.
     fn inputs(
         &self,
         query: Tensor<3>,
@@ -419,7 +423,7 @@ impl MultiHeadAttention {
         merge_heads(attended.context)
     }
 
-    /// The four projections, to be packed or set to a precision.
+    /// Returns the four projections, to be packed or set to a precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         [
             &mut self.query,
@@ -430,8 +434,8 @@ impl MultiHeadAttention {
         .into_iter()
     }
 
-    /// `x` (`[batch, len, heads·d_k]`) normalised by `norm`, if there is one, in parts of the
-    /// norm's width: each head by itself, or all together.
+    /// Returns `x` (`[batch, len, heads·d_k]`) normalised by `norm`, if there is one, in parts of
+    /// the norm's width: each head by itself, or all together.
     fn normalised(&self, x: Tensor<3>, norm: &Option<LayerNorm>) -> Tensor<3> {
         let Some(norm) = norm else { return x };
         let [batch, len, width] = x.dims();
@@ -440,8 +444,8 @@ impl MultiHeadAttention {
             .reshape([batch, len, width])
     }
 
-    /// An operand of attention in the type of the matrix products.
+    /// Returns an operand of attention in the type of the matrix products.
     fn cast(&self, x: Tensor<3>) -> Tensor<3> {
-        self.query.precision().narrowed(x)
+        self.query.precision().cast_operand(x)
     }
 }

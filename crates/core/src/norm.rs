@@ -80,7 +80,7 @@ impl LayerNorm {
     /// The default for the value that is added to the variance; PyTorch has the same default.
     pub const EPSILON: f64 = 1e-5;
 
-    /// A layer normalisation over `d_model` features; `epsilon` is added to the variance.
+    /// Creates a layer normalisation over `d_model` features; `epsilon` is added to the variance.
     pub fn new(d_model: usize, epsilon: f64, device: &Device) -> Self {
         LayerNormConfig::new(d_model)
             .with_epsilon(epsilon)
@@ -154,8 +154,8 @@ impl ResidualNorm {
         }
     }
 
-    /// The cost of the connection with its layer normalisation, without the sub-layer: it keeps its
-    /// two inputs.
+    /// Returns the cost of the connection with its layer normalisation, without the sub-layer: it
+    /// keeps its two inputs.
     pub fn cost(norm: &LayerNormConfig) -> Cost {
         Cost {
             activations: 2 * norm.d_model,

@@ -49,7 +49,7 @@ impl StoredTensor {
         }
     }
 
-    /// The numbers in float32: integers times the scales of their rows.
+    /// Returns the numbers in float32: integers times the scales of their rows.
     pub fn into_data(self) -> TensorData {
         match self {
             Self::Float32(data) => data,
@@ -89,27 +89,27 @@ impl QuantizedParameters {
 
 /// A parameter of any number of dimensions. Flat tensors hold its numbers in one dimension.
 pub trait Parameter {
-    /// The size of each dimension.
+    /// Returns the size of each dimension.
     fn shape(&self) -> Vec<usize>;
-    /// The device that holds the parameter.
+    /// Returns the device that holds the parameter.
     fn device(&self) -> Device;
     /// Returns whether gradients are computed for the parameter.
     fn is_trained(&self) -> bool;
-    /// The values of the parameter on the host.
+    /// Returns the values of the parameter on the host.
     fn value(&self) -> TensorData;
-    /// The values of the parameter, flat, on the device without autodiff.
+    /// Returns the values of the parameter, flat, on the device without autodiff.
     fn flat(&self) -> Tensor<1>;
-    /// The gradient of the parameter; `None` if the parameter took no part in the loss.
+    /// Returns the gradient of the parameter; `None` if the parameter took no part in the loss.
     fn gradient(&self, gradients: &Gradients) -> Option<TensorData>;
-    /// The gradient of the parameter, flat, which is removed from `gradients`; `None` if the
-    /// parameter took no part in the loss.
+    /// Returns the gradient of the parameter, flat, which is removed from `gradients`; `None` if
+    /// the parameter took no part in the loss.
     fn take_gradient(&self, gradients: &mut Gradients) -> Option<Tensor<1>>;
     /// Replaces the values `x` of the parameter by `change(x)`, both [flat](Self::flat), in place
     /// if nothing else shares their memory.
     fn update(&mut self, change: Box<dyn FnOnce(Tensor<1>) -> Tensor<1> + '_>);
     /// Replaces the values of the parameter by `data`, which has the same shape.
     fn set(&mut self, data: TensorData);
-    /// The id of the parameter.
+    /// Returns the id of the parameter.
     fn id(&self) -> ParamId;
     /// Replaces the values of the parameter by `rows`, which have `shape`. They are dequantised
     /// when the parameter is read.
@@ -179,10 +179,10 @@ impl<const D: usize> Parameter for Param<Tensor<D>> {
     }
 
     fn set_quantized(&mut self, rows: Arc<QuantizedRows>, shape: Shape) {
-        let of_values = shape.clone();
+        let value_shape = shape.clone();
         let values = move |device: &Device, is_trained: bool| {
-            let columns = of_values[of_values.num_dims() - 1];
-            let numbers = TensorData::new(rows.dequantized(columns), of_values);
+            let columns = value_shape[value_shape.num_dims() - 1];
+            let numbers = TensorData::new(rows.dequantized(columns), value_shape);
             let values = Tensor::from_data(numbers, device);
             if is_trained {
                 values.require_grad()
@@ -275,9 +275,9 @@ impl ModuleMapper for Named<Change<'_>> {
 
 /// The results of `of` for every parameter, in the order of the fields.
 fn collect<T>(module: &impl Parameters, of: impl Fn(String, &dyn Parameter) -> T) -> Vec<T> {
-    let mut found = Vec::new();
-    module.each_parameter(&mut |name, param| found.push(of(name.to_owned(), param)));
-    found
+    let mut results = Vec::new();
+    module.each_parameter(&mut |name, param| results.push(of(name.to_owned(), param)));
+    results
 }
 
 /// Reads the values of `x` immediately. On a GPU, the data that Burn's `into_data` returns is
@@ -289,20 +289,20 @@ pub fn data_now<const D: usize>(x: Tensor<D>) -> TensorData {
     data
 }
 
-/// The values of all parameters, sorted by name.
+/// Returns the values of all parameters, sorted by name.
 pub fn named_parameters(module: &impl Parameters) -> StateDict {
     collect(module, |name, param| (name, param.value()))
         .into_iter()
         .collect()
 }
 
-/// The gradients of all parameters, sorted by name. A parameter that did not take part in the loss
-/// has no entry.
+/// Returns the gradients of all parameters, sorted by name. A parameter that did not take part in
+/// the loss has no entry.
 pub fn named_gradients(module: &impl Parameters, gradients: &Gradients) -> StateDict {
-    let found = collect(module, |name, param| {
+    let gradients_by_name = collect(module, |name, param| {
         Some((name, param.gradient(gradients)?))
     });
-    found.into_iter().flatten().collect()
+    gradients_by_name.into_iter().flatten().collect()
 }
 
 /// Name and number of elements of every parameter, in the order of the fields.
@@ -310,18 +310,18 @@ pub fn parameter_sizes(module: &impl Parameters) -> Vec<(String, usize)> {
     collect(module, |name, param| (name, param.shape().iter().product()))
 }
 
-/// The name and the shape of every trained parameter, in the order of the fields. On a device with
-/// autodiff, all parameters but the [frozen](freeze_parameters) ones are trained. The shape of a
-/// [`Linear`](crate::Linear) layer is `[out, in]`, in memory as in files.
+/// Returns the name and the shape of every trained parameter, in the order of the fields. On a
+/// device with autodiff, all parameters but the [frozen](freeze_parameters) ones are trained. The
+/// shape of a [`Linear`](crate::Linear) layer is `[out, in]`, in memory as in files.
 pub fn trained_parameter_shapes(module: &impl Parameters) -> Vec<(String, Vec<usize>)> {
-    let found = collect(module, |name, param| {
+    let shapes = collect(module, |name, param| {
         param.is_trained().then(|| (name, param.shape()))
     });
-    found.into_iter().flatten().collect()
+    shapes.into_iter().flatten().collect()
 }
 
-/// `module` with the parameters frozen for which `is_frozen` returns true, given their names: no
-/// gradients are computed for them.
+/// Returns `module` with the parameters frozen for which `is_frozen` returns true, given their
+/// names: no gradients are computed for them.
 pub fn freeze_parameters<M: Parameters>(module: M, is_frozen: impl Fn(&str) -> bool) -> M {
     module.map_parameters(&mut |name, param| {
         if is_frozen(name) {
@@ -333,7 +333,8 @@ pub fn freeze_parameters<M: Parameters>(module: M, is_frozen: impl Fn(&str) -> b
 /// Replaces every parameter of `module` by the value with its name.
 ///
 /// # Errors
-/// A [`LoadError`] if a parameter has no value, if a name is unknown, or if a shape differs.
+/// Returns a [`LoadError`] if a parameter has no value, if a name is unknown, or if a shape
+/// differs.
 pub fn with_parameters<M: Parameters>(module: M, values: StateDict) -> Result<M, LoadError> {
     let values = values.into_iter();
     let stored = values.map(|(name, data)| (name, StoredTensor::Float32(data)));
@@ -415,7 +416,7 @@ impl Path {
         self.0.pop();
     }
 
-    /// The fields joined by dots.
+    /// Returns the fields joined by dots.
     pub fn name(&self) -> String {
         let fields = self.0.iter().map(String::as_str);
         let fields: Vec<&str> = fields.filter(|field| !field.is_empty()).collect();

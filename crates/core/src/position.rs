@@ -39,14 +39,14 @@ pub struct PositionalEncodingConfig {
 }
 
 impl PositionalEncodingConfig {
-    /// An encoding with learned vectors, if it has any, drawn from Burn's random numbers of
+    /// Creates an encoding with learned vectors, if it has any, drawn from Burn's random numbers of
     /// `device`.
     pub fn init(&self, device: &Device) -> PositionalEncoding {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// An encoding with learned vectors, if it has any, that are a function of `key`: normally
-    /// distributed with standard deviation d_model^−½.
+    /// Creates an encoding with learned vectors, if it has any, that are a function of `key`:
+    /// normally distributed with standard deviation d_model^−½.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> PositionalEncoding {
         let &Self {
             d_model,
@@ -63,7 +63,7 @@ impl PositionalEncodingConfig {
         }
     }
 
-    /// The cost of the encoding: its trained vectors.
+    /// Returns the cost of the encoding: its trained vectors.
     pub fn cost(&self) -> Cost {
         Cost::parameters(self.learned.unwrap_or(0) * self.d_model)
     }
@@ -96,8 +96,8 @@ impl PositionalEncoding {
     /// `x`: `[.., len, d_model]` → the same shape
     ///
     /// # Panics
-    /// If there are fewer than `start + len` learned positions (see [`limit`](Self::limit)), if
-    /// they have another width than `x`, or if the width is odd and they are sinusoids.
+    /// Panics if there are fewer than `start + len` learned positions (see [`limit`](Self::limit)),
+    /// if they have another width than `x`, or if the width is odd and they are sinusoids.
     pub fn forward<const D: usize>(&self, x: Tensor<D>, start: usize) -> Tensor<D> {
         let len = x.dims()[D - 2];
         let d_model = x.dims()[D - 1];
@@ -129,7 +129,7 @@ impl PositionalEncoding {
         x + vectors.unsqueeze()
     }
 
-    /// The number of learned positions; `None` for sinusoids, which have no limit.
+    /// Returns the number of learned positions; `None` for sinusoids, which have no limit.
     pub fn limit(&self) -> Option<usize> {
         self.weight
             .as_ref()
@@ -153,8 +153,8 @@ fn frequency(pair: usize, d_model: usize) -> f64 {
 }
 
 impl Sinusoids {
-    /// The vectors of `positions`, `[positions, d_model]`, row after row. They are computed in
-    /// float64 and then rounded.
+    /// Returns the vectors of `positions`, `[positions, d_model]`, row after row. They are computed
+    /// in float64 and then rounded.
     ///
     /// ```
     /// use burnformer_core::Sinusoids;
@@ -189,7 +189,7 @@ impl Sinusoids {
         values
     }
 
-    /// The angle per position of a pair of features, in radians.
+    /// Returns the angle per position of a pair of features, in radians.
     fn frequency(self, pair: usize, d_model: usize) -> f64 {
         match self {
             Self::Interleaved | Self::Halves => frequency(pair, d_model),

@@ -85,7 +85,7 @@ impl TransformerConfig {
     /// Sets the width `d_model` and the number of heads, with d_k = d_v = d_model / heads.
     ///
     /// # Panics
-    /// If `heads` does not divide `d_model`.
+    /// Panics if `heads` does not divide `d_model`.
     pub fn with_width(self, d_model: usize, heads: usize) -> Self {
         let d_head = head(d_model, heads);
         Self {
@@ -119,7 +119,7 @@ impl TransformerConfig {
             .with_qk_norm(self.qk_norm.then_some(self.layer_norm_eps))
     }
 
-    /// A layer of either stack.
+    /// Returns a layer of either stack.
     fn layer(&self) -> LayerConfig {
         let feed_forward = PositionWiseFeedForwardConfig::new(self.d_model, self.d_ff)
             .with_activation(self.activation)
@@ -132,7 +132,7 @@ impl TransformerConfig {
             .with_epsilon(self.layer_norm_eps)
     }
 
-    /// The embeddings of source and target, and the output projection.
+    /// Returns the embeddings of source and target, and the output projection.
     pub fn embeddings(&self) -> SharedEmbeddingsConfig {
         SharedEmbeddingsConfig::new([self.source_vocab, self.target_vocab], self.d_model)
             .with_sharing(self.sharing)
@@ -141,12 +141,12 @@ impl TransformerConfig {
             .with_output_bias(self.conventions.output_bias)
     }
 
-    /// The configuration of the encoder stack.
+    /// Returns the configuration of the encoder stack.
     pub fn encoder(&self) -> EncoderConfig {
         EncoderConfig::new(self.layer(), self.encoder_layers).with_window(self.attention_window)
     }
 
-    /// The configuration of the decoder stack.
+    /// Returns the configuration of the decoder stack.
     pub fn decoder(&self) -> DecoderConfig {
         let sizes = self.of_decoder();
         let layer = DecoderLayerConfig::new(sizes.layer())
@@ -156,7 +156,8 @@ impl TransformerConfig {
         DecoderConfig::new(layer, self.decoder_layers).with_window(self.attention_window)
     }
 
-    /// The positional encoding of the source, and of the target. They share no learned vectors.
+    /// Returns the positional encoding of the source, and of the target. They share no learned
+    /// vectors.
     pub fn position(&self) -> PositionalEncodingConfig {
         let learned = (self.positions == Positions::Learned).then_some(self.max_positions);
         PositionalEncodingConfig::new(self.d_model)
@@ -165,8 +166,8 @@ impl TransformerConfig {
             .with_offset(self.conventions.position_offset)
     }
 
-    /// The cost of both stacks for sentences of `source` and `target` tokens, per position of the
-    /// source and of the target. Embeddings and logits are not counted.
+    /// Returns the cost of both stacks for sentences of `source` and `target` tokens, per position
+    /// of the source and of the target. Embeddings and logits are not counted.
     pub fn cost(&self, source: usize, target: usize, precision: Precision) -> [Cost; 2] {
         let [at_target, at_source] = self.decoder().cost([source, target], precision);
         [
@@ -175,7 +176,7 @@ impl TransformerConfig {
         ]
     }
 
-    /// The number of trained values in the model, computed without building it.
+    /// Returns the number of trained values in the model, computed without building it.
     pub fn parameter_count(&self) -> usize {
         let [encoder, decoder] = self.cost(1, 1, Precision::Float32);
         let cost = encoder + decoder + self.position().cost() * 2 + self.embeddings().cost();

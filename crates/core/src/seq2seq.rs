@@ -28,8 +28,9 @@ pub type Model = Box<dyn Seq2Seq>;
 /// An encoder–decoder model that is trained on pairs of sequences and decodes one token at a time.
 /// It is a Burn module.
 pub trait Seq2Seq: DynModule + Sync {
-    /// The states of all target positions, given the source and the earlier target tokens: `target`
-    /// is shifted right by one position. [`logits`](Self::logits) projects them to the vocabulary.
+    /// Returns the states of all target positions, given the source and the earlier target tokens:
+    /// `target` is shifted right by one position. [`logits`](Self::logits) projects them to the
+    /// vocabulary.
     ///
     /// # Shapes
     /// `source`: `[batch, source_len]`, `target`: `[batch, target_len]` ids →
@@ -40,7 +41,7 @@ pub trait Seq2Seq: DynModule + Sync {
     /// `[batch, len, target_vocab]`.
     fn logits(&self, states: Tensor<3>) -> Tensor<3>;
 
-    /// The logits of all target positions, given the source and the earlier target tokens.
+    /// Returns the logits of all target positions, given the source and the earlier target tokens.
     ///
     /// # Shapes
     /// `source`: `[batch, source_len]`, `target`: `[batch, target_len]` ids →
@@ -49,7 +50,7 @@ pub trait Seq2Seq: DynModule + Sync {
         self.logits(self.states(source, target, mode))
     }
 
-    /// The loss of `states` for the right tokens, the
+    /// Returns the loss of `states` for the right tokens, the
     /// [`label_smoothed_cross_entropy`] of their [`logits`](Self::logits). A model may compute it
     /// without holding all logits.
     ///
@@ -73,7 +74,7 @@ pub trait Seq2Seq: DynModule + Sync {
     /// returns the states after the last of them, `[rows, 1, d_model]`.
     ///
     /// # Panics
-    /// If `cache` belongs to a model of another architecture.
+    /// Panics if `cache` belongs to a model of another architecture.
     fn step_states(&self, tokens: Tensor<2, Int>, cache: &mut dyn Seq2SeqCache) -> Tensor<3>;
 
     /// Extends each row of `cache` by `tokens` as [`step_states`](Self::step_states) does, and
@@ -82,15 +83,15 @@ pub trait Seq2Seq: DynModule + Sync {
         self.logits(self.step_states(tokens, cache)).squeeze_dim(1)
     }
 
-    /// The projection of states to the logits of the target tokens `ids` alone, in this order, for
-    /// inference: `[.., d_model]` → `[.., ids]`.
+    /// Returns the projection of states to the logits of the target tokens `ids` alone, in this
+    /// order, for inference: `[.., d_model]` → `[.., ids]`.
     ///
     /// # Panics
-    /// If one of `ids` is not below the number of tokens of the target.
+    /// Panics if one of `ids` is not below the number of tokens of the target.
     fn select_outputs(&self, ids: &[u32]) -> Linear;
 
-    /// The attention weights of all layers and heads for `source` and `target_input` (`[batch,
-    /// len]` ids); empty for a model that cannot show any.
+    /// Returns the attention weights of all layers and heads for `source` and `target_input`
+    /// (`[batch, len]` ids); empty for a model that cannot show any.
     fn attention(&self, _source: Tensor<2, Int>, _target_input: Tensor<2, Int>) -> AttentionMaps {
         AttentionMaps::default()
     }
@@ -99,7 +100,8 @@ pub trait Seq2Seq: DynModule + Sync {
     /// of its side.
     fn vocabularies(&self) -> [usize; 2];
 
-    /// The longest sequence that the model accepts on either side; `None` if there is no limit.
+    /// Returns the longest sequence that the model accepts on either side; `None` if there is no
+    /// limit.
     fn max_positions(&self) -> Option<usize> {
         None
     }
@@ -143,10 +145,10 @@ pub trait Seq2SeqCache: Any + Debug + Send {
 }
 
 impl dyn Seq2SeqCache {
-    /// The cache as the type of one architecture.
+    /// Returns the cache as the type of one architecture.
     ///
     /// # Panics
-    /// If the cache belongs to a model of another architecture.
+    /// Panics if the cache belongs to a model of another architecture.
     pub fn downcast_mut<C: Seq2SeqCache>(&mut self) -> &mut C {
         let cache = (self as &mut dyn Any).downcast_mut();
         cache.expect("the cache belongs to a model of another architecture")
@@ -159,7 +161,7 @@ pub trait DynModule: Debug + Send {
     fn cloned(&self) -> Model;
     /// Copies the model to `device` as an independent graph, see [`Module::fork`].
     fn fork(self: Box<Self>, device: &Device) -> Model;
-    /// The model for inference, without gradients, see [`Module::valid`].
+    /// Returns the model for inference, without gradients, see [`Module::valid`].
     fn valid(&self) -> Model;
     /// [`Parameters::each_parameter`].
     fn show_parameters(&self, look: Look<'_>);
@@ -248,14 +250,14 @@ pub struct Tokens {
 
 /// The configuration of a sequence-to-sequence model, as plain data. It builds the model.
 pub trait Seq2SeqConfig: Any + Debug + Send + Sync {
-    /// The name of the architecture in configurations and model directories.
+    /// Returns the name of the architecture in configurations and model directories.
     fn architecture(&self) -> &'static str;
 
-    /// The fields, in the form of the object `model` in `config.json`
+    /// Returns the fields, in the form of the object `model` in `config.json`
     /// ([`model_dir`](crate::model_dir)).
     fn to_json(&self) -> Value;
 
-    /// The vocabularies and special tokens.
+    /// Returns the vocabularies and special tokens.
     fn tokens(&self) -> Tokens;
 
     /// Width of the embeddings. The learning-rate schedule depends on it.
@@ -267,17 +269,17 @@ pub trait Seq2SeqConfig: Any + Debug + Send + Sync {
     /// Checks the configuration.
     ///
     /// # Errors
-    /// A [`ConfigError`] that names the first field with an impossible value.
+    /// Returns a [`ConfigError`] that names the first field with an impossible value.
     fn validate(&self) -> Result<(), ConfigError>;
 
     /// Builds the model on `device`; its initial weights are a function of `seed`. Pass
     /// `device.autodiff()` to train.
     ///
     /// # Errors
-    /// The error of [`validate`](Self::validate).
+    /// Returns the error of [`validate`](Self::validate).
     fn build(&self, seed: u64, device: &Device) -> Result<Model, ConfigError>;
 
-    /// The cost of the layers per source position and per target position, for sentences of
+    /// Returns the cost of the layers per source position and per target position, for sentences of
     /// `source` and `target` tokens in a training in `precision`. Embeddings and logits are not
     /// counted.
     fn cost(&self, source: usize, target: usize, precision: Precision) -> [Cost; 2];
@@ -294,7 +296,7 @@ pub trait Seq2SeqConfig: Any + Debug + Send + Sync {
 }
 
 impl dyn Seq2SeqConfig {
-    /// The configuration as the type `C`; `None` if it has another type.
+    /// Returns the configuration as the type `C`; `None` if it has another type.
     pub fn downcast_ref<C: Seq2SeqConfig>(&self) -> Option<&C> {
         (self as &dyn Any).downcast_ref()
     }

@@ -82,15 +82,15 @@ impl SharedEmbeddingsConfig {
         }
     }
 
-    /// The embedding of one vocabulary.
+    /// Returns the embedding of one vocabulary.
     fn table(&self, vocab: usize) -> TokenEmbeddingConfig {
         TokenEmbeddingConfig::new(vocab, self.d_model)
             .with_scale(self.scale)
             .with_fix_norm(self.fix_norm)
     }
 
-    /// The cost of the matrices and the bias. Models count the multiplications and values of logits
-    /// by themselves.
+    /// Returns the cost of the matrices and the bias. Models count the multiplications and values
+    /// of logits by themselves.
     pub fn cost(&self) -> Cost {
         let &Self {
             vocabularies: [source_vocab, target_vocab],
@@ -156,7 +156,8 @@ impl SharedEmbeddings {
         }
     }
 
-    /// The loss of `states` for the right tokens, see [`Seq2Seq::loss`](crate::Seq2Seq::loss).
+    /// Returns the loss of `states`, `[batch, len, d_model]`, for the right tokens `targets`,
+    /// `[batch, len]`; see [`Seq2Seq::loss`](crate::Seq2Seq::loss).
     pub fn loss(
         &self,
         states: Tensor<3>,
@@ -181,11 +182,11 @@ impl SharedEmbeddings {
         linear_cross_entropy(states, projection, targets, pad, smoothing)
     }
 
-    /// The output projection to the tokens `ids` alone, in this order, for inference: `[..,
+    /// Returns the output projection to the tokens `ids` alone, in this order, for inference: `[..,
     /// d_model]` → `[.., ids]`. It is packed if the whole projection is packed.
     ///
     /// # Panics
-    /// If one of `ids` is not below the number of tokens of the target.
+    /// Panics if one of `ids` is not below the number of tokens of the target.
     pub fn select(&self, ids: &[u32]) -> Linear {
         let bias = self.output_bias.as_ref().map(Param::val);
         match &self.generator {
@@ -245,13 +246,13 @@ pub struct TokenEmbeddingConfig {
 }
 
 impl TokenEmbeddingConfig {
-    /// An embedding with initial weights from Burn's random numbers of `device`;
+    /// Creates an embedding with initial weights from Burn's random numbers of `device`;
     /// `device.seed(…)` repeats them.
     pub fn init(&self, device: &Device) -> TokenEmbedding {
         self.init_with_key(init::drawn_key(device), device)
     }
 
-    /// An embedding with initial weights that are a function of `key`.
+    /// Creates an embedding with initial weights that are a function of `key`.
     pub fn init_with_key(&self, key: RandomKey, device: &Device) -> TokenEmbedding {
         let &Self {
             vocab,
@@ -284,7 +285,7 @@ pub struct TokenEmbedding {
 }
 
 impl TokenEmbedding {
-    /// The number of tokens in the vocabulary.
+    /// Returns the number of tokens in the vocabulary.
     pub fn vocab(&self) -> usize {
         self.weight.lazy_shape()[0]
     }
@@ -303,8 +304,8 @@ impl TokenEmbedding {
         }
     }
 
-    /// The rows of `ids`, multiplied by `scale`. If the packed matrix took the place of the weight,
-    /// they are read from it.
+    /// Returns the rows of `ids`, multiplied by `scale`. If the packed matrix took the place of the
+    /// weight, they are read from it.
     fn rows(&self, ids: Tensor<2, Int>, scale: f64) -> Tensor<3> {
         match self.product.in_its_place(&self.weight) {
             Some(packed) => packed.embedding(ids, scale),
@@ -312,7 +313,7 @@ impl TokenEmbedding {
         }
     }
 
-    /// The tied output projection, x·Eᵀ + `bias`.
+    /// Returns the tied output projection, x·Eᵀ + `bias`.
     ///
     /// # Shapes
     /// `x`: `[.., d_model]` → `[.., vocab]`, `bias`: `[vocab]`
@@ -321,7 +322,7 @@ impl TokenEmbedding {
             .with(&self.output_weight(), x, bias, Epilogue::None)
     }
 
-    /// The tied output projection with `bias` (`[vocab]`), for the loss.
+    /// Returns the tied output projection with `bias` (`[vocab]`), for the loss.
     pub(crate) fn projection(&self, bias: Option<Tensor<1>>) -> Projection {
         Projection {
             weight: self.output_weight().val(),
@@ -330,11 +331,11 @@ impl TokenEmbedding {
         }
     }
 
-    /// The tied output projection to the tokens `ids` alone, in this order, with `bias`
+    /// Returns the tied output projection to the tokens `ids` alone, in this order, with `bias`
     /// (`[vocab]`), for inference.
     ///
     /// # Panics
-    /// If one of `ids` is not below the number of tokens.
+    /// Panics if one of `ids` is not below the number of tokens.
     pub fn select(&self, ids: &[u32], bias: Option<Tensor<1>>) -> Linear {
         self.product.select(&self.output_weight(), bias, ids)
     }
@@ -356,7 +357,7 @@ impl TokenEmbedding {
         self.product.pack(&mut self.weight, compute, quantized);
     }
 
-    /// The matrix of logits. Under FixNorm its rows have unit length. A packed matrix was
+    /// Returns the matrix of logits. Under FixNorm its rows have unit length. A packed matrix was
     /// normalised before it was packed.
     fn output_weight(&self) -> Cow<'_, Param<Tensor<2>>> {
         if self.fix_norm && self.product.fast(&self.weight).is_none() {
@@ -373,7 +374,7 @@ impl TokenEmbedding {
     }
 }
 
-/// The vectors along the last axis, divided by their lengths.
+/// Returns the vectors along the last axis, divided by their lengths.
 fn unit<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     let length = (x.clone().square().sum_dim(D - 1) + 1e-12).sqrt();
     x / length

@@ -38,7 +38,7 @@ impl SsruState {
 }
 
 impl Ssru {
-    /// A unit over `d_model` features; its initial weights are a function of `key`.
+    /// Creates a unit over `d_model` features; its initial weights are a function of `key`.
     pub fn new(d_model: usize, key: RandomKey, device: &Device) -> Self {
         Self {
             named_as_ssru: NamedAs {},
@@ -47,8 +47,8 @@ impl Ssru {
         }
     }
 
-    /// The cost of a unit over `d_model` features. It keeps its input, both products, the gate, its
-    /// complement, the cell and the output.
+    /// Returns the cost of a unit over `d_model` features. It keeps its input, both products, the
+    /// gate, its complement, the cell and the output.
     pub fn cost(d_model: usize) -> Cost {
         let [candidate, gate] =
             [false, true].map(|bias| LinearConfig::new(d_model, d_model).with_bias(bias).cost());
@@ -81,7 +81,8 @@ impl Ssru {
         activation::relu(Tensor::cat(cells, 1))
     }
 
-    /// The linear maps of the candidate and of the gate, to be packed or set to a precision.
+    /// Returns the linear maps of the candidate and of the gate, to be packed or set to a
+    /// precision.
     pub fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         [&mut self.candidate, &mut self.gate].into_iter()
     }

@@ -51,7 +51,7 @@ impl TransformerConfig {
     /// all a function of `seed`. Pass `device.autodiff()` to train.
     ///
     /// # Errors
-    /// The error of [`validate`](Self::validate).
+    /// Returns the error of [`validate`](Self::validate).
     pub fn init(&self, seed: u64, device: &Device) -> Result<Transformer, ConfigError> {
         self.validate()?;
         Ok(Transformer::new(self, RandomKey::new(seed), device))
@@ -100,7 +100,7 @@ impl Transformer {
         )
     }
 
-    /// An empty cache for [`decode_step`](Self::decode_step), for decoding from `memory`.
+    /// Returns an empty cache for [`decode_step`](Self::decode_step), for decoding from `memory`.
     pub fn start_decoding(&self, memory: &EncodedSource) -> DecoderCache {
         self.decoder.start(memory)
     }
@@ -153,12 +153,12 @@ impl Transformer {
             .forward(x, cache, &DecoderBias::default(), context.fold(3))
     }
 
-    /// The linear maps of both stacks.
+    /// Returns the linear maps of both stacks.
     fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
         self.encoder.linears_mut().chain(self.decoder.linears_mut())
     }
 
-    /// The mask of the source ids that attention does not see.
+    /// Returns the mask of the source ids that attention does not see.
     fn hidden(&self, source: &Tensor<2, Int>) -> Tensor<4, Bool> {
         let padding = padding_mask(source, self.pad);
         match self.source_end {
@@ -214,15 +214,19 @@ impl Seq2Seq for Transformer {
     }
 
     fn attention(&self, source: Tensor<2, Int>, target_input: Tensor<2, Int>) -> AttentionMaps {
-        let of_encoder = Recorder::default();
-        let of_decoder = Recorder::default();
+        let encoder_recorder = Recorder::default();
+        let decoder_recorder = Recorder::default();
         let context = Context::from(Mode::Inference);
-        let memory = self.encode(source, context.recorded_by(&of_encoder));
-        self.decode(target_input, &memory, context.recorded_by(&of_decoder));
+        let memory = self.encode(source, context.recorded_by(&encoder_recorder));
+        self.decode(
+            target_input,
+            &memory,
+            context.recorded_by(&decoder_recorder),
+        );
         let parts = [
-            (&of_encoder, AttentionKind::SelfAttention),
-            (&of_decoder, AttentionKind::SelfAttention),
-            (&of_decoder, AttentionKind::Cross),
+            (&encoder_recorder, AttentionKind::SelfAttention),
+            (&decoder_recorder, AttentionKind::SelfAttention),
+            (&decoder_recorder, AttentionKind::Cross),
         ];
         let [encoder_self, decoder_self, cross] = parts.map(|(part, kind)| part.weights(kind));
         AttentionMaps {
@@ -230,7 +234,7 @@ impl Seq2Seq for Transformer {
             decoder_self,
             cross,
             projections: parts.map(|(part, kind)| part.projections(kind)),
-            residuals: [&of_encoder, &of_decoder].map(Recorder::residuals),
+            residuals: [&encoder_recorder, &decoder_recorder].map(Recorder::residuals),
         }
     }
 

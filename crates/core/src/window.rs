@@ -31,8 +31,8 @@ impl Window {
         len >= MIN_BLOCKS * self.block()
     }
 
-    /// The mask of the window as a dense tensor, `[batch or 1, 1, len, len]`. The tests compare the
-    /// blocks with it.
+    /// Returns the mask of the window as a dense tensor, `[batch or 1, 1, len, len]`. The tests
+    /// compare the blocks with it.
     pub fn dense_mask(
         self,
         len: usize,
@@ -106,7 +106,7 @@ impl WindowBlocks {
         }
     }
 
-    /// The mask of the blocks as a dense tensor, `[batch or 1, 1, len, len]`.
+    /// Returns the mask of the blocks as a dense tensor, `[batch or 1, 1, len, len]`.
     pub fn dense_mask(&self) -> Tensor<4, Bool> {
         let padding = self.padding.as_ref();
         self.window
@@ -114,8 +114,8 @@ impl WindowBlocks {
     }
 }
 
-/// The mask of the window without padding, `[1, blocks, block, span·block]`. Keys beyond the ends
-/// of the sequence are hidden.
+/// Returns the mask of the window without padding, `[1, blocks, block, span·block]`. Keys beyond
+/// the ends of the sequence are hidden.
 fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
     let block = window.block();
     let span = window.span();
@@ -146,7 +146,7 @@ fn near_mask(window: Window, len: usize, device: &Device) -> Tensor<4, Bool> {
 /// `[batch, len, heads·d_v]`
 ///
 /// # Panics
-/// If the sequence and `blocks` have different lengths.
+/// Panics if the sequence and `blocks` have different lengths.
 ///
 /// [`scaled_dot_product_attention`]: crate::scaled_dot_product_attention
 pub fn window_attention(

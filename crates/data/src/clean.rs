@@ -21,8 +21,8 @@ pub struct CleaningSettings {
     /// Drop a pair if one side is more than this number of times as long as the other. `None` keeps
     /// such pairs.
     pub max_length_ratio: Option<f64>,
-    /// Drop a pair if its target has other numbers than its source. This field is part of the key of
-    /// a cache only if it is set.
+    /// Drop a pair if its target has other numbers than its source. This field is part of the key
+    /// of a cache only if it is set.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub drop_unlike_numbers: bool,
     /// Drop a pair if both its texts occurred before. This needs 16 bytes of memory per pair.
@@ -89,8 +89,8 @@ impl CleaningSettings {
         DataError::check(ratio >= 1.0, "max_length_ratio", ratio, remedy)
     }
 
-    /// The settings without a budget that drops nothing. The key of a cache is made from them, and
-    /// such a budget does not change it.
+    /// Returns the settings without a budget that drops nothing. The key of a cache is made from
+    /// them, and such a budget does not change it.
     pub(crate) fn effective(&self) -> Self {
         let longest = self.max_source_len.max(self.max_target_len);
         Self {
@@ -124,7 +124,7 @@ impl Cleaner {
         reason.is_none()
     }
 
-    /// The count of the first reason to drop the pair; `None` if it is kept.
+    /// Returns the count of the first reason to drop the pair; `None` if it is kept.
     fn reason(&mut self, pair: &LinePair, source: usize, target: usize) -> Option<Count> {
         let limits = &self.settings;
         let columns = source.max(target) + 1;
@@ -161,9 +161,9 @@ impl Cleaner {
     }
 }
 
-/// Returns whether `target` has other numbers than `source`. A number that one side spells in words,
-/// or leaves out, is not unlike: "18 Jahre" is also "eighteen years", as in a tenth of the pairs with
-/// numbers of Tatoeba's German and English sentences.
+/// Returns whether `target` has other numbers than `source`. A number that one side spells in
+/// words, or leaves out, is not unlike: "18 Jahre" is also "eighteen years", as in a tenth of the
+/// pairs with numbers of Tatoeba's German and English sentences.
 pub fn has_unlike_numbers(source: &str, target: &str) -> bool {
     target.contains(char::is_numeric) && !numbers_stay(source, target)
 }

@@ -26,8 +26,8 @@ pub struct CleaningReport {
     pub over_budget: u64,
     /// Dropped because one side is too many times as long as the other.
     pub length_ratio: u64,
-    /// Dropped because the target has other numbers than the source. A report without such pairs has
-    /// no such field, as in earlier versions.
+    /// Dropped because the target has other numbers than the source. A report without such pairs
+    /// has no such field, as in earlier versions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unlike_numbers: u64,
     /// Dropped because both texts occurred before.

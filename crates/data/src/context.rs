@@ -2,18 +2,18 @@
 //!
 //! An example is the concatenation of Tiedemann and Scherrer 2017
 //! (<https://arxiv.org/abs/1708.05943>): the previous sources, each with a separator behind it, and
-//! the source; likewise the targets. With one previous source this is their "2+1", with one previous
-//! source and target their "2+2". Tokens that name languages stand behind the context, at the
-//! beginning of the sentence.
+//! the source; likewise the targets. With one previous source this is their "2+1", with one
+//! previous source and target their "2+2". Tokens that name languages stand behind the context, at
+//! the beginning of the sentence.
 //!
-//! Training and translation compose an example by the same two functions, [`ContextSettings::fitting`]
-//! and [`joined`].
+//! Training and translation compose an example by the same two functions,
+//! [`ContextSettings::fitting`] and [`joined`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The numbers of previous sentences in an example, and the lengths to which they are added. Lengths
-/// are in tokens, without `</s>` and the tokens that name languages.
+/// The numbers of previous sentences in an example, and the lengths to which they are added.
+/// Lengths are in tokens, without `</s>` and the tokens that name languages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct ContextSettings {
@@ -28,12 +28,12 @@ pub struct ContextSettings {
 }
 
 impl ContextSettings {
-    /// The numbers of previous sources and of previous targets that fit in front of a pair of
-    /// `lengths` tokens. `previous` gives the lengths of the pairs before it in its document, the
-    /// nearest first.
+    /// Returns the numbers of previous sources and of previous targets that fit in front of a pair
+    /// of `lengths` tokens. `previous` gives the lengths of the pairs before it in its document,
+    /// the nearest first.
     ///
-    /// An example that would be too long loses its oldest context first. A previous source and its target
-    /// stand in an example together or not at all, as far as the settings ask for both.
+    /// An example that would be too long loses its oldest context first. A previous source and its
+    /// target stand in an example together or not at all, as far as the settings ask for both.
     pub fn fitting(
         &self,
         previous: impl IntoIterator<Item = [usize; 2]>,
@@ -58,7 +58,7 @@ impl ContextSettings {
     }
 }
 
-/// The ids of the sentences `previous`, the oldest first, each with `separator` behind it.
+/// Returns the ids of the sentences `previous`, the oldest first, each with `separator` behind it.
 pub fn joined<S: AsRef<[u32]>>(previous: impl IntoIterator<Item = S>, separator: u32) -> Vec<u32> {
     let mut ids = Vec::new();
     for sentence in previous {

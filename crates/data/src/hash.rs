@@ -41,7 +41,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A generator for one `purpose` and one epoch. The same arguments always give the same
+/// Returns a generator for one `purpose` and one epoch. The same arguments always give the same
 /// stream, on every machine.
 pub(crate) fn generator(purpose: &str, seed: u64, epoch: u64) -> ChaCha8Rng {
     let seed = key_of(&[

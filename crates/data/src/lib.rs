@@ -44,7 +44,7 @@ pub mod prepare;
 pub mod sampler;
 pub mod special;
 pub mod tokenizer;
-mod written;
+mod write;
 
 pub use batch::Batch;
 pub use cache::{MixedPart, TokenizedCorpus};

@@ -10,7 +10,7 @@ use crate::hash::{Key, key_of};
 /// The largest number of pairs in a sample: 8 MiB.
 const MAX_PAIRS: usize = 1 << 20;
 /// The number of bytes of a pair in a file.
-const BYTES: usize = 8;
+const PAIR_BYTES: usize = 8;
 
 /// The pairs of a corpus with the smallest hashes: all pairs of a small corpus, and a part of a
 /// large one that depends on nothing but its pairs.
@@ -28,7 +28,7 @@ pub struct PairSample {
 }
 
 impl Default for PairSample {
-    /// The sample of an empty corpus.
+    /// Returns the sample of an empty corpus.
     fn default() -> Self {
         Self::with_most(MAX_PAIRS)
     }
@@ -70,7 +70,7 @@ impl PairSample {
         self.hashes.binary_search(&hash(source, target)).is_ok()
     }
 
-    /// The sample as bytes of a file: a checksum, whether it is a part, and the hashes.
+    /// Returns the sample as bytes of a file: a checksum, whether it is a part, and the hashes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut body = vec![u8::from(self.is_part)];
         body.extend(self.hashes.iter().flat_map(|hash| hash.to_le_bytes()));
@@ -79,14 +79,14 @@ impl PairSample {
         bytes
     }
 
-    /// The sample in `bytes`, unless they are damaged.
+    /// Returns the sample in `bytes`, unless they are damaged.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (checksum, body) = bytes.split_at_checked(size_of::<Key>())?;
         let (is_part, hashes) = body.split_first()?;
         if key_of(&[body])[..] != *checksum {
             return None;
         }
-        let (hashes, _) = hashes.as_chunks::<BYTES>();
+        let (hashes, _) = hashes.as_chunks::<PAIR_BYTES>();
         Some(Self {
             hashes: hashes
                 .iter()
@@ -98,7 +98,7 @@ impl PairSample {
     }
 }
 
-/// The first bytes of a SHA-256 of the texts without their invisible characters.
+/// Returns the first bytes of a SHA-256 of the texts without their invisible characters.
 fn hash(source: &str, target: &str) -> u64 {
     let [source, target] = [source, target].map(visible);
     let key = key_of(&[source.as_bytes(), target.as_bytes()]);
@@ -109,7 +109,7 @@ fn hash(source: &str, target: &str) -> u64 {
 mod tests {
     use super::*;
 
-    /// A sample of at most `most` of the pairs with these numbers.
+    /// Returns a sample of at most `most` of the pairs with these numbers.
     fn sample(most: usize, numbers: impl Iterator<Item = usize>) -> PairSample {
         let mut sample = PairSample::with_most(most);
         for number in numbers {

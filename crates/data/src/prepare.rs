@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::hash::{Key, file_key, hex, key_of};
 use crate::pair_sample::PairSample;
 use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizers};
-use crate::written::{make_folder, write_atomically};
+use crate::write::{make_folder, write_atomically};
 
 /// Version of training and tokenising. It is raised whenever their result changes. Old caches are
 /// then not reused.
@@ -132,7 +132,8 @@ pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -
     })
 }
 
-/// A key made from the bytes of the corpus and from how its files are read, not from their names.
+/// Returns a key made from the bytes of the corpus and from how its files are read, not from their
+/// names.
 ///
 /// # Errors
 /// Returns [`TextError::NotRepeatable`] for a pipe, and an error if a file cannot be read.
@@ -158,7 +159,7 @@ fn text_key(corpus: &CorpusPaths) -> Result<Key> {
     Ok(key_of(&[RECIPE, kind, keys.as_flattened()]))
 }
 
-/// The settings as JSON, the input of a key.
+/// Returns the settings as JSON, the input of a key.
 fn json(settings: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(settings).expect("settings are plain data")
 }
@@ -214,7 +215,7 @@ pub fn train_tokenizers(
     Ok((trained, false))
 }
 
-/// A key made from the texts and the settings of a training.
+/// Returns a key made from the texts and the settings of a training.
 fn training_key(training: &TokenizerTraining) -> Result<Key> {
     let texts = training.corpora.iter().map(text_key);
     let texts = texts.collect::<Result<Vec<_>>>()?;
@@ -228,7 +229,7 @@ fn training_key(training: &TokenizerTraining) -> Result<Key> {
     Ok(key_of(&parts))
 }
 
-/// The paths of the cached tokenisers: one file, or one per side.
+/// Returns the paths of the cached tokenisers: one file, or one per side.
 fn sides(base: &Path, joint: bool) -> Vec<PathBuf> {
     let names: &[&str] = if joint {
         &["json"]
@@ -238,16 +239,16 @@ fn sides(base: &Path, joint: bool) -> Vec<PathBuf> {
     names.iter().map(|name| base.with_extension(name)).collect()
 }
 
-/// The cached tokenisers, if they exist and are not damaged.
+/// Returns the cached tokenisers, if they exist and are not damaged.
 fn cached_tokenizers(base: &Path, joint: bool) -> Option<Tokenizers> {
-    let mut found = sides(base, joint).into_iter().map(|path| {
+    let mut tokenizers = sides(base, joint).into_iter().map(|path| {
         let bytes = read_whole(&path, FileKind::TOKENIZER).ok()?;
         let expected = read_whole(&path.with_extension("sha256"), FileKind::NOTES).ok()?;
         (hex(&key_of(&[&bytes])).as_bytes() == expected)
             .then(|| Tokenizer::from_bytes(&path, &bytes).ok())?
     });
-    let source = found.next()??;
-    match found.next() {
+    let source = tokenizers.next()??;
+    match tokenizers.next() {
         None => Some(Tokenizers::joint(source)),
         Some(target) => Some(Tokenizers::separate(source, target?)),
     }
@@ -286,7 +287,7 @@ fn train(training: &TokenizerTraining, progress: &mut dyn FnMut(Progress)) -> Re
     Ok(Tokenizers::separate(source.train()?, target.train()?))
 }
 
-/// The tokens of `all`, and those of `more` that are not among them.
+/// Returns the tokens of `all`, and the tokens of `more` that are not among them.
 fn union(mut all: Vec<String>, more: Vec<String>) -> Vec<String> {
     for token in more {
         if !all.contains(&token) {
@@ -368,8 +369,8 @@ fn tokenized(
     Ok((TokenizedCorpus::open(&path, &key)?, pairs, false))
 }
 
-/// The sample of the pairs of the text, from the file `path`. A missing or damaged file is made
-/// again from the text.
+/// Returns the sample of the pairs of the text, from the file `path`. A missing or damaged file is
+/// made again from the text.
 fn sampled(settings: &PrepareSettings, path: &Path) -> Result<PairSample> {
     let known = std::fs::read(path).ok();
     if let Some(known) = known.and_then(|bytes| PairSample::from_bytes(&bytes)) {

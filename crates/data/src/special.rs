@@ -1,5 +1,5 @@
-//! The four special tokens, which have fixed ids at the start of every vocabulary, and the separator of
-//! sentences, which some vocabularies have.
+//! The four special tokens, which have fixed ids at the start of every vocabulary, and the
+//! separator of sentences, which some vocabularies have.
 
 /// Id of [`PAD_TOKEN`], which fills the shorter rows of a batch and is never read or predicted.
 pub const PAD: u32 = 0;
@@ -19,8 +19,8 @@ pub const EOS_TOKEN: &str = "</s>";
 /// The text of the unknown token.
 pub const UNK_TOKEN: &str = "<unk>";
 
-/// The text of the token behind each sentence of a [context](crate::context). Only vocabularies that are
-/// trained for context have it, behind their pieces.
+/// The text of the token behind each sentence of a [context](crate::context). Only vocabularies
+/// that are trained for context have it, behind their pieces.
 pub const SEPARATOR_TOKEN: &str = "<sep>";
 
 /// The special tokens in the order of their ids.

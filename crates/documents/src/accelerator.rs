@@ -1,7 +1,7 @@
 //! Accelerators of labels: the sign before the letter that is a key, as in `&Close` and `_Open`.
 //!
-//! A model would take the sign for text. It is removed before a translation, and the translation gets
-//! exactly one: before the same letter if it has that, else before its first letter. Labels in
+//! A model would take the sign for text. It is removed before a translation, and the translation
+//! gets exactly one: before the same letter if it has that, else before its first letter. Labels in
 //! scripts that are not typed with one key a letter get the letter behind them: `关闭(&C)`.
 
 use std::sync::LazyLock;
@@ -86,8 +86,8 @@ pub(crate) fn taken(text: &str, signs: &str, is_markup: bool) -> Option<(String,
         };
         let range = found.get(0)?.range();
         let is_whole = !text[label.places[range.start]..label.places[range.end - 1]].contains('<');
-        let taken = label.without(text, range);
-        return is_whole.then_some((taken, accelerator));
+        let shown_label = label.without(text, range);
+        return is_whole.then_some((shown_label, accelerator));
     }
     let mut found = signs.chars().filter_map(|sign| {
         let at = plain.find(sign)?;
@@ -115,7 +115,7 @@ fn letter_after(text: &str, at: usize, sign: char) -> Option<char> {
     let [before, after] = [before, after].map(Option::unwrap_or_default);
     let after = after.trim_end_matches(['.', '?', '!', ':', ',']);
     // An address, a name, or a word with a reference to a character.
-    if rest.contains(sign) || before.contains(CODE) || after.contains(CODE) {
+    if rest.contains(sign) || before.contains(CODE_SIGNS) || after.contains(CODE_SIGNS) {
         return None;
     }
     let word = before.trim_start_matches(|c: char| !c.is_alphanumeric());
@@ -130,7 +130,7 @@ fn letter_after(text: &str, at: usize, sign: char) -> Option<char> {
 }
 
 /// Signs of addresses, names and references to characters.
-const CODE: [char; 11] = ['/', '=', '?', ';', '@', '$', '%', '{', '\\', '.', '_'];
+const CODE_SIGNS: [char; 11] = ['/', '=', '?', ';', '@', '$', '%', '{', '\\', '.', '_'];
 
 /// Returns whether `before` and `after` are one word, such as `E_xit`, unlike the parts of a name
 /// (`user_name`) and the two genders of German (`Lehrer_innen`).
@@ -164,8 +164,8 @@ impl Accelerator {
         }
     }
 
-    /// Returns the byte of `label` before which the sign stands: before the letter at the beginning of
-    /// a word, before the letter, or before the first letter of a word.
+    /// Returns the byte of `label` before which the sign stands: before the letter at the beginning
+    /// of a word, before the letter, or before the first letter of a word.
     fn place(self, label: &str) -> Option<usize> {
         let kept = parts(label).into_iter();
         let kept: Vec<_> = kept

@@ -7,7 +7,7 @@ use burnformer_text::{Grammar, PartKind};
 use burnformer_text::{is_invisible, visible_but};
 
 use crate::block::{Atom, Block, Kind, Lines, Node};
-use crate::escape::{ATTRIBUTE, Escape};
+use crate::escape::{Escape, is_noncharacter};
 use crate::words::single_spaced;
 
 /// Okapi writes this before the escape of a character that XML cannot contain.
@@ -52,7 +52,7 @@ impl Builder {
         // A reference to a joiner may stand alone: its neighbours are not known here.
         let is_alone = text.chars().all(is_invisible);
         let text = visible_but(text, |c: char| is_alone || c.is_control() || c == ESCAPE)
-            .replace(ATTRIBUTE, "");
+            .replace(is_noncharacter, "");
         if self.space == Space::Keep {
             self.begun |= !text.trim().is_empty();
             self.text.push_str(&text);

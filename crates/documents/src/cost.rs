@@ -6,15 +6,15 @@ use crate::OfficeKind;
 
 /// Upper bound on memory per byte of text. The worst case is one-letter sentences on lines of their
 /// own. `tests/memory.rs` checks these bounds.
-const TEXT: u64 = 640;
+const MEMORY_PER_TEXT_BYTE: u64 = 640;
 /// Upper bound on memory per byte of Word, PowerPoint or Excel XML, with long element names.
-const OFFICE: u64 = 80;
+const MEMORY_PER_OFFICE_BYTE: u64 = 80;
 /// Upper bound on memory per byte of OpenDocument or EPUB XML.
-const OTHER_OFFICE: u64 = 160;
+const MEMORY_PER_OTHER_OFFICE_BYTE: u64 = 160;
 /// Memory in bytes for each file in an archive.
-const ENTRY: u64 = 1 << 10;
+const MEMORY_PER_ENTRY: u64 = 1 << 10;
 /// Memory in bytes for every document.
-const BASE: u64 = 1 << 20;
+const BASE_MEMORY: u64 = 1 << 20;
 
 /// The size of a file after reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,15 +33,15 @@ impl Cost {
         Self {
             entries: 1,
             unpacked: bytes as u64,
-            memory_per_byte: TEXT,
+            memory_per_byte: MEMORY_PER_TEXT_BYTE,
         }
     }
 
     /// Returns the cost of an Office document.
     pub(crate) fn of_office(price: Price, kind: OfficeKind) -> Self {
         let memory_per_byte = match kind {
-            OfficeKind::Docx | OfficeKind::Pptx | OfficeKind::Xlsx => OFFICE,
-            OfficeKind::OpenDocument | OfficeKind::Epub => OTHER_OFFICE,
+            OfficeKind::Docx | OfficeKind::Pptx | OfficeKind::Xlsx => MEMORY_PER_OFFICE_BYTE,
+            OfficeKind::OpenDocument | OfficeKind::Epub => MEMORY_PER_OTHER_OFFICE_BYTE,
         };
         Self {
             entries: price.entries,
@@ -53,8 +53,8 @@ impl Cost {
     /// Returns an upper bound, in bytes, on the memory for reading, translating and writing the
     /// file. The model's own memory is not included.
     pub fn memory(self) -> u64 {
-        let entries = ENTRY * self.entries as u64;
+        let entries = MEMORY_PER_ENTRY * self.entries as u64;
         let text = self.memory_per_byte.saturating_mul(self.unpacked);
-        text.saturating_add(BASE + entries)
+        text.saturating_add(BASE_MEMORY + entries)
     }
 }

@@ -19,7 +19,7 @@ const MIN_CONFIDENCE: f64 = 10.0;
 
 /// Minimum confidence for a certain language. Measured on 1,000 German and English texts of one to
 /// four words: above it 2 of 394 were in the other language, below it 186 of 606.
-const SURE: f64 = 50.0;
+const MIN_CERTAIN_CONFIDENCE: f64 = 50.0;
 
 /// A detected language.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -165,18 +165,18 @@ impl<'a> Languages<'a> {
         // A short text is too short for detection among all languages, but often enough for a few.
         let among = self.among(text, &[]);
         let among = among.filter(|_| !is_reliable || self.code(any.lang()).is_some());
-        let found = among.unwrap_or(any);
-        let code = self.code(found.lang());
-        let language = match (code, Language::from_639_3(found.lang().code())) {
+        let info = among.unwrap_or(any);
+        let code = self.code(info.lang());
+        let language = match (code, Language::from_639_3(info.lang().code())) {
             (Some(code), _) => code,
             (None, Some(language)) => language.to_639_1().unwrap_or(language.to_639_3()),
-            (None, None) => found.lang().code(),
+            (None, None) => info.lang().code(),
         };
-        let confidence = found.confidence() * 100.0;
+        let confidence = info.confidence() * 100.0;
         let served = code.is_some();
         // A language that the detector lacks is mistaken for another.
         let sure = if served {
-            is_reliable || (confidence >= SURE && self.others.is_empty())
+            is_reliable || (confidence >= MIN_CERTAIN_CONFIDENCE && self.others.is_empty())
         } else {
             is_reliable && self.others.is_empty()
         };

@@ -15,16 +15,18 @@ use crate::escape::by_number;
 use crate::format::Format;
 
 /// A page declares its encoding within this number of bytes, by the HTML standard.
-const HEAD: usize = 1024;
+const HEAD_BYTES: usize = 1024;
 /// Minimum number of letters to guess an encoding.
 const MIN_LETTERS: usize = 8;
 
 /// Remedies for PO and XML.
-const OF_PO: &str = "name its encoding in its header (Content-Type: text/plain; charset=…), or `msgconv -t UTF-8 -o NEW OLD` converts it";
-const OF_XML: &str = "name its encoding in its first line (<?xml version=\"1.0\" encoding=\"…\"?>), or `xmllint --encode UTF-8 OLD` converts it";
+const PO_REMEDY: &str = "name its encoding in its header (Content-Type: text/plain; charset=…), or \
+    `msgconv -t UTF-8 -o NEW OLD` converts it";
+const XML_REMEDY: &str = "name its encoding in its first line (<?xml version=\"1.0\" \
+    encoding=\"…\"?>), or `xmllint --encode UTF-8 OLD` converts it";
 
 /// Signatures of binary files, with what each file is and what to do.
-const BINARY: &str = include_str!("binary.tsv");
+const BINARY_FORMATS: &str = include_str!("binary.tsv");
 
 /// The encoding declarations of PO, XML and HTML.
 static NAMES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
@@ -82,7 +84,9 @@ impl Charset {
         let name = match format {
             Format::Po => find(0, bytes),
             _ if is_xml(format) => find(1, bytes),
-            Format::Html => find(1, bytes).or_else(|| find(2, &bytes[..bytes.len().min(HEAD)])),
+            Format::Html => {
+                find(1, bytes).or_else(|| find(2, &bytes[..bytes.len().min(HEAD_BYTES)]))
+            }
             _ => None,
         };
         if let Some(name) = name {
@@ -189,14 +193,14 @@ impl Charset {
                 by_number(c)
             }
         };
-        let written = text.chars().map(|c| {
+        let spellings = text.chars().map(|c| {
             if lacking.contains(&c) {
                 number(c)
             } else {
                 c.into()
             }
         });
-        self.encoded(&written.collect::<String>()).into_owned()
+        self.encoded(&spellings.collect::<String>()).into_owned()
     }
 
     fn lacks(self, c: char) -> bool {
@@ -235,7 +239,9 @@ pub(crate) fn binary(bytes: &[u8]) -> Option<&'static str> {
             .zip(bytes)
             .all(|(it, byte)| u8::from_str_radix(it, 16).ok() == byte)
     };
-    let mut rows = BINARY.lines().filter_map(|row| row.split_once('\t'));
+    let mut rows = BINARY_FORMATS
+        .lines()
+        .filter_map(|row| row.split_once('\t'));
     rows.find_map(|(magic, fault)| begins(magic).then_some(fault))
 }
 
@@ -267,8 +273,8 @@ fn guess(bytes: &[u8]) -> Option<&'static Encoding> {
 /// Returns how to get a file of this format in a known encoding.
 fn remedy(format: Format) -> &'static str {
     match format {
-        Format::Po => OF_PO,
-        _ if is_xml(format) => OF_XML,
+        Format::Po => PO_REMEDY,
+        _ if is_xml(format) => XML_REMEDY,
         _ => "`iconv -f ITS-ENCODING -t UTF-8 OLD > NEW` converts it",
     }
 }

@@ -12,7 +12,7 @@ use sentencex::languages::Language;
 use crate::words::{self, Span, is_unspaced, is_within, regex};
 
 /// Number of bytes examined before a mark.
-const REACH: usize = 512;
+const MAX_BYTES_BEFORE: usize = 512;
 
 /// A mark that can end a sentence, with the closing quotes and brackets after it.
 static END: LazyLock<Regex> = LazyLock::new(|| {
@@ -38,9 +38,30 @@ pub(crate) struct Ends {
     code: String,
 }
 
+/// A place where a sentence may end.
+#[derive(Default)]
+struct Candidate {
+    /// If true, the splitter ends a sentence there.
+    is_known: bool,
+    mark: Option<FinalMark>,
+}
+
+/// The mark before a [`Candidate`].
+enum FinalMark {
+    Plain(Span),
+    /// A bracket or quotation mark closes after it.
+    Closed,
+}
+
+/// Returns whether the byte `at` belongs to one of `atoms`.
+fn is_in_atom(atoms: &[Span], at: usize) -> bool {
+    let next = atoms.partition_point(|atom| atom.end <= at);
+    atoms.get(next).is_some_and(|atom| atom.start <= at)
+}
+
 /// A mark that can end a sentence.
 struct PossibleEnd<'a> {
-    /// The sentence up to the mark, at most its last [`REACH`] bytes.
+    /// The sentence up to the mark, at most its last [`MAX_BYTES_BEFORE`] bytes.
     before: &'a str,
     mark: &'a str,
     /// The word before the mark, and whether it is the first of its sentence.
@@ -68,58 +89,62 @@ impl Ends {
     /// Returns the sorted offsets where sentences of `text` end, none of them within `atoms`. The
     /// splitter gets `text` in `parts`.
     pub(crate) fn find(&self, text: &str, parts: &[Span], atoms: &[Span]) -> Vec<usize> {
-        let end = |piece: &str| piece.as_ptr().addr() + piece.len() - text.as_ptr().addr();
-        let pieces = parts
-            .iter()
-            .flat_map(|part| self.language.segment(&text[part.clone()]));
-        // By offset: whether the splitter found it, and the mark before it.
-        let mut all: BTreeMap<usize, (bool, Option<_>)> =
-            pieces.map(|piece| (end(piece), (true, None))).collect();
-        for found in END.captures_iter(text) {
-            let group = |number| {
-                found
-                    .get(number)
-                    .or(found.get(number + 2))
-                    .map(|it| it.range())
-            };
-            if let (Some(end), Some(mark), Some(closing)) = (found.get(0), group(1), group(2)) {
-                all.entry(end.end()).or_default().1 = Some((mark, closing.is_empty()));
-            }
-        }
-        let is_atom = |at: usize| {
-            let next = atoms.partition_point(|atom| atom.end <= at);
-            atoms.get(next).is_some_and(|atom| atom.start <= at)
-        };
         let mut start = text.len() - text.trim_start().len();
         let mut ends = Vec::new();
-        for (at, (is_known, mark)) in all.into_iter().filter(|(at, _)| can_end(text, *at, atoms)) {
-            let ends_here = match mark {
-                Some((range, true)) => {
-                    let mark = PossibleEnd::new(text, start, range.clone(), at);
-                    let word = is_atom(range.start.saturating_sub(1));
-                    let next = is_atom(at);
-                    if is_known {
-                        !self.is_within(&mark)
-                    } else {
-                        self.is_unseen(&mark, word, next)
-                    }
-                }
-                // After a bracket or quotation, a dash or a lowercase letter continues the
-                // sentence.
-                Some(_) => {
-                    let whole = text[start..].starts_with(|c| words::mark(c) == words::Mark::Open);
-                    let next = text[at..].trim_start_matches(['-', '–', '—', ' ']);
-                    (is_known || whole && !PossibleEnd::new(text, start, at..at, at).is_open())
-                        && !next.starts_with(char::is_lowercase)
-                }
-                None => is_known,
-            };
-            if ends_here {
+        for (at, candidate) in self.candidates(text, parts) {
+            if can_end(text, at, atoms) && self.ends_at(text, start..at, &candidate, atoms) {
                 start = at;
                 ends.push(at);
             }
         }
         ends
+    }
+
+    /// Returns the places where a sentence of `text` may end, by offset.
+    fn candidates(&self, text: &str, parts: &[Span]) -> BTreeMap<usize, Candidate> {
+        let mut all: BTreeMap<usize, Candidate> = BTreeMap::new();
+        for part in parts {
+            for piece in self.language.segment(&text[part.clone()]) {
+                let end = piece.as_ptr().addr() + piece.len() - text.as_ptr().addr();
+                all.entry(end).or_default().is_known = true;
+            }
+        }
+        for captures in END.captures_iter(text) {
+            let group = |number| captures.get(number).or(captures.get(number + 2));
+            if let (Some(end), Some(mark), Some(closing)) = (captures.get(0), group(1), group(2)) {
+                all.entry(end.end()).or_default().mark = Some(if closing.is_empty() {
+                    FinalMark::Plain(mark.range())
+                } else {
+                    FinalMark::Closed
+                });
+            }
+        }
+        all
+    }
+
+    /// Returns whether the text `sentence`, which ends at `candidate`, is a whole sentence.
+    fn ends_at(&self, text: &str, sentence: Span, candidate: &Candidate, atoms: &[Span]) -> bool {
+        let Span { start, end: at } = sentence;
+        let is_known = candidate.is_known;
+        match &candidate.mark {
+            None => is_known,
+            Some(FinalMark::Plain(range)) => {
+                let mark = PossibleEnd::new(text, start, range.clone(), at);
+                if is_known {
+                    !self.is_within(&mark)
+                } else {
+                    let is_code = is_in_atom(atoms, range.start.saturating_sub(1));
+                    self.is_unseen(&mark, is_code, is_in_atom(atoms, at))
+                }
+            }
+            // A dash or a lowercase letter continues the sentence.
+            Some(FinalMark::Closed) => {
+                let whole = text[start..].starts_with(|c| words::mark(c) == words::Mark::Open);
+                let next = text[at..].trim_start_matches(['-', '–', '—', ' ']);
+                (is_known || whole && !PossibleEnd::new(text, start, at..at, at).is_open())
+                    && !next.starts_with(char::is_lowercase)
+            }
+        }
     }
 
     /// Returns whether the sentence continues after `mark` despite a capital letter: after an
@@ -203,7 +228,7 @@ impl Ends {
             .rsplit(['-', '/', '\'', '’'])
             .next()
             .unwrap_or_default();
-        let known = |word: &str| {
+        let is_listed_word = |word: &str| {
             [&self.code, "*", "title"]
                 .iter()
                 .any(|list| is_word(list, word))
@@ -216,7 +241,10 @@ impl Ends {
             && !syllabic
             && !before.ends_with(char::is_numeric);
         let any_case = mark.is_first || !mark.next.starts_with(char::is_uppercase);
-        vowelless || known(mark.word) || known(last) || any_case && known(&small)
+        vowelless
+            || is_listed_word(mark.word)
+            || is_listed_word(last)
+            || any_case && is_listed_word(&small)
     }
 }
 
@@ -226,15 +254,15 @@ impl<'a> PossibleEnd<'a> {
     fn new(text: &'a str, start: usize, range: Span, next: usize) -> Self {
         let start = start.min(range.start);
         let before = &text[text
-            .floor_char_boundary(range.start.saturating_sub(REACH))
+            .floor_char_boundary(range.start.saturating_sub(MAX_BYTES_BEFORE))
             .max(start)..range.start];
         let word = before
             .rsplit(char::is_whitespace)
             .next()
             .unwrap_or_default();
         let word = word.trim_start_matches(|c: char| !c.is_alphanumeric());
-        let is_first =
-            before.len() < REACH / 2 && before[..before.len() - word.len()].trim().is_empty();
+        let is_first = before.len() < MAX_BYTES_BEFORE / 2
+            && before[..before.len() - word.len()].trim().is_empty();
         Self {
             before,
             mark: &text[range],

@@ -1,6 +1,7 @@
 //! How text is escaped in a document.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// The escaping rules of a block.
@@ -26,8 +27,14 @@ pub(crate) enum Escape {
     Attribute(Option<char>, Entities),
 }
 
-/// Marks an attribute in a tag, before and after its number. No text contains this character.
-pub(crate) const ATTRIBUTE: char = '\u{fdd0}';
+/// Characters that Unicode keeps for programs. One that a document does not contain marks the
+/// places of its attributes, before and after their numbers. No block contains any of them.
+pub(crate) const NONCHARACTERS: RangeInclusive<char> = '\u{fdd0}'..='\u{fdef}';
+
+/// Returns whether `c` is one of the [`NONCHARACTERS`].
+pub(crate) fn is_noncharacter(c: char) -> bool {
+    NONCHARACTERS.contains(&c)
+}
 
 /// How a document writes special characters, and therefore how its translation does.
 #[derive(Clone, Debug, Default)]

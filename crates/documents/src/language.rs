@@ -19,18 +19,18 @@ static ELEMENT: LazyLock<Regex> =
 
 /// Languages that office programs format as East Asian text, and those that they format as complex
 /// text (Arabic, Hebrew, the scripts of India and others). All others are Western text.
-const ASIAN: &str = "ja ko zh yue";
-const COMPLEX: &str = "am ar as bn bo ckb dv dz fa gu he hi km kn ks lo ml mr my ne or pa pnb ps sa sd \
+const ASIAN_LANGUAGES: &str = "ja ko zh yue";
+const COMPLEX_LANGUAGES: &str = "am ar as bn bo ckb dv dz fa gu he hi km kn ks lo ml mr my ne or pa pnb ps sa sd \
     si syr ta te th ti ug ur yi";
-/// Languages that are written from right to left, as CLDR 47 and NLLB name them, and the scripts that
-/// are.
+/// Languages that are written from right to left, as CLDR 47 and NLLB name them, and the scripts
+/// that are.
 const RIGHT_TO_LEFT: &str = "acm aeb ajp apc ar arb arc ars ary arz azb bal bgn bqi brh ckb dv fa glk \
     he iw khw ks lrc mzn nqo pbt pes pnb prs ps rhg sd sdh skr syr trw ug ur yi";
 const SCRIPTS: &str = "Adlm Arab Aran Hebr Mand Nkoo Rohg Samr Syrc Thaa";
 /// The attributes of Word for the language of Western, East Asian and complex text, and the ends of
 /// OpenDocument's attributes for them.
-const WORD: [&str; 3] = ["val", "eastAsia", "bidi"];
-const OPEN: [&str; 3] = ["", "-asian", "-complex"];
+const WORD_ATTRIBUTES: [&str; 3] = ["val", "eastAsia", "bidi"];
+const OPEN_DOCUMENT_ENDINGS: [&str; 3] = ["", "-asian", "-complex"];
 
 fn has_word(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
@@ -103,7 +103,10 @@ impl<'a> Renaming<'a> {
         let mut edits = Vec::new();
         match local(name) {
             "lang" | "themeFontLang" => {
-                let named = |slot: usize| all.iter().find(|(name, _)| local(name) == WORD[slot]);
+                let named = |slot: usize| {
+                    all.iter()
+                        .find(|(name, _)| local(name) == WORD_ATTRIBUTES[slot])
+                };
                 let codes = |slot: usize| {
                     let (_, range) = named(slot)?;
                     self.of(&tag[range.clone()])
@@ -121,7 +124,7 @@ impl<'a> Renaming<'a> {
                 if named(own).is_none() {
                     let at = 1 + name.len();
                     let prefix = prefix(name);
-                    let attribute = format!(" {prefix}{}=\"{}\"", WORD[own], self.into);
+                    let attribute = format!(" {prefix}{}=\"{}\"", WORD_ATTRIBUTES[own], self.into);
                     edits.push((at..at, attribute));
                 }
             }
@@ -143,7 +146,7 @@ impl<'a> Renaming<'a> {
         let named = |name: &str, slot: usize| {
             let is_it = |known: &str| {
                 let rest = local(known).strip_prefix(name);
-                rest == Some(OPEN[slot])
+                rest == Some(OPEN_DOCUMENT_ENDINGS[slot])
             };
             all.iter()
                 .find(|(known, _)| is_it(known))
@@ -180,9 +183,9 @@ impl<'a> Renaming<'a> {
     /// Asian text, 2 for complex text.
     fn slot(&self) -> usize {
         let language = self.into.split('-').next().unwrap_or_default();
-        if has_word(ASIAN, language) {
+        if has_word(ASIAN_LANGUAGES, language) {
             1
-        } else if has_word(COMPLEX, language) {
+        } else if has_word(COMPLEX_LANGUAGES, language) {
             2
         } else {
             0

@@ -112,7 +112,7 @@ pub enum Place {
     Alone,
     /// It begins a text: the document, or a message of a catalogue.
     First,
-    /// It follows the last sentence that begins or follows.
+    /// It follows the previous sentence of its text.
     Next,
 }
 

@@ -10,7 +10,7 @@ use crate::block::{Atom, Block};
 use crate::builder::{Builder, Space};
 use crate::escape::Escape;
 use crate::format::{TAG, tagged};
-use crate::plurals::{Categories, MULTIPLIED, Plural, adapted};
+use crate::plurals::{Categories, MAX_MULTIPLIED_NESTING, Plural, adapted};
 use crate::words::{Span, regex};
 
 /// Maximum nesting of messages; deeper ones stay unchanged.
@@ -29,7 +29,7 @@ static KEPT: LazyLock<[Regex; 2]> = LazyLock::new(|| {
 
 /// Finds the arms of the messages among the atoms of `block`. `depth` counts enclosing messages.
 pub(crate) fn find_arms(block: &mut Block, target: Option<&Categories>, depth: usize) {
-    let target = target.filter(|_| depth < MULTIPLIED);
+    let target = target.filter(|_| depth < MAX_MULTIPLIED_NESTING);
     for atom in block.atoms.iter_mut().filter(|atom| atom.node.is_none()) {
         let text = &block.text[atom.range.clone()];
         let plurals = Vec::from_iter(Plural::of_message(text));
@@ -90,12 +90,12 @@ pub(crate) fn body(text: &str, arm: Option<Option<&str>>) -> Block {
     let around = if is_arm { Vec::new() } else { messages(text) };
     // An apostrophe inside a message quotes nothing after it.
     let masked = masked(text, &around);
-    let kept = KEPT[usize::from(is_arm)]
+    let kept_ranges = KEPT[usize::from(is_arm)]
         .find_iter(&masked)
         .map(|found| found.range());
-    let kept = kept.filter(|range| &text[range.clone()] != "''");
+    let kept_ranges = kept_ranges.filter(|range| &text[range.clone()] != "''");
     let tags = TAG.find_iter(text).map(|found| found.range());
-    let mut spans: Vec<Span> = kept.chain(tags).chain(braces).collect();
+    let mut spans: Vec<Span> = kept_ranges.chain(tags).chain(braces).collect();
     spans.sort_by_key(|range| range.start);
     for range in spans {
         if range.start < at {

@@ -12,7 +12,7 @@ use burnformer_text::{
 use crate::Translated;
 use crate::alignment::{Alignment, Pair};
 use crate::block::{Atom, AtomText, Block, Segment, State};
-use crate::words::{Span, has_letters, moved, within};
+use crate::words::{Span, has_letters, moved, overlap, within};
 
 /// Adds the remaining placeables in `text` to the sorted `atoms`. A placeable cut by markup is
 /// replaced by the placeables in its pieces: a sign before a tag does not belong to a placeholder
@@ -96,13 +96,13 @@ pub(crate) fn locate(
     Some(spans)
 }
 
-/// Returns whether two arguments of the sentence at `range` are written alike (`%s … %s`). Only their
-/// alignment can tell them apart in a translation.
+/// Returns whether two arguments of the sentence at `range` are written alike (`%s … %s`). Only
+/// their alignment can tell them apart in a translation.
 pub(crate) fn has_equal_arguments(block: &Block, range: &Span) -> bool {
     let source = &block.text[range.clone()];
-    let mut known = BTreeSet::new();
+    let mut texts = BTreeSet::new();
     let mut all = block.grammar.arguments(source).into_iter();
-    !all.all(|argument| known.insert(&source[argument]))
+    !all.all(|argument| texts.insert(&source[argument]))
 }
 
 /// Exchanges equal atoms among the `spans` of a translation where its `links` say that they changed
@@ -137,11 +137,6 @@ fn align_equal_atoms(block: &Block, range: &Span, spans: &mut [(usize, Span)], l
             }
         }
     }
-}
-
-/// Returns whether two ranges have a byte in common.
-fn overlap(one: &Span, other: &Span) -> bool {
-    one.start < other.end && other.start < one.end
 }
 
 /// Returns the indices of the block's arguments in the order of its translation.

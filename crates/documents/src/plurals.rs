@@ -14,7 +14,7 @@ const CATEGORIES: &str = include_str!("categories.tsv");
 pub(crate) const NAMES: [&str; 6] = ["zero", "one", "two", "few", "many", "other"];
 
 /// Maximum nesting of plurals that get new arms, because each level multiplies the text.
-pub(crate) const MULTIPLIED: usize = 2;
+pub(crate) const MAX_MULTIPLIED_NESTING: usize = 2;
 
 /// The categories of a language and their numbers: first cardinal, then ordinal.
 #[derive(Clone, Debug)]

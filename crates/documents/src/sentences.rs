@@ -6,7 +6,7 @@ use burnformer_text::{Writing, is_in_word};
 
 use crate::alignment::{Alignment, Pair};
 use crate::block::{AtomText, Block, Kind, Node, Segment, State};
-use crate::escape::ATTRIBUTE;
+use crate::escape::is_noncharacter;
 use crate::placeables::{
     change, has_equal_arguments, locate, reduced, restore, tidied, with_amounts, without_atoms,
 };
@@ -211,7 +211,8 @@ fn replaced(c: char) -> char {
         '\u{85}' => '\u{a0}',
         '\u{2028}' | '\u{2029}' => '\u{2003}',
         '\t' => '\t',
-        ATTRIBUTE | '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        c if is_noncharacter(c) => '\u{fffd}',
         c if c.is_control() && c.len_utf8() == 1 => ' ',
         c if c.is_control() => '\u{a0}',
         c => c,
@@ -232,8 +233,8 @@ pub(crate) fn clean(mut translated: Translated) -> Translated {
     translated
 }
 
-/// Gives the translation the marks at the ends of `source`: without a full stop that models add to a
-/// cell, title or clause, and with the ellipsis, comma or colon that they leave out. Thai and Lao
+/// Gives the translation the marks at the ends of `source`: without a full stop that models add to
+/// a cell, title or clause, and with the ellipsis, comma or colon that they leave out. Thai and Lao
 /// have no full stop.
 fn with_marks_of(source: &str, translated: Translated) -> Translated {
     with_ellipsis_before(
@@ -273,8 +274,8 @@ fn with_last_mark(source: &str, mut translated: Translated) -> Translated {
     translated
 }
 
-/// Returns the ellipsis or colon with which `source` ends, as the script of `translation` writes it,
-/// and the marks that may stand for it.
+/// Returns the ellipsis or colon with which `source` ends, as the script of `translation` writes
+/// it, and the marks that may stand for it.
 fn last_mark(source: &str, translation: &str) -> Option<(&'static str, &'static str)> {
     let is_wide = translation
         .chars()
@@ -293,8 +294,8 @@ fn closes(c: char) -> bool {
     matches!(mark(c), Mark::Close | Mark::Quote)
 }
 
-/// Removes the full stop that models add to a text without one. If the source ends with a comma or a
-/// colon, so does the translation.
+/// Removes the full stop that models add to a text without one. If the source ends with a comma or
+/// a colon, so does the translation.
 fn with_stop_of(source: &str, mut translated: Translated) -> Translated {
     let body = translated.text.trim_end_matches(closes);
     let stop = body

@@ -173,16 +173,16 @@ fn middle(text: &str, range: &Span, atoms: &[Span]) -> Option<usize> {
     let nearest = |pattern: &Regex, reach: usize| {
         let ends = pattern
             .captures_iter(slice)
-            .filter_map(|found| Some(found.get(1).or(found.get(0))?.end()));
+            .filter_map(|captures| Some(captures.get(1).or(captures.get(0))?.end()));
         let near = ends.filter(|&end| end.abs_diff(half) <= reach && outside(range.start + end));
         near.min_by_key(|end| end.abs_diff(half))
             .map(|end| range.start + end)
     };
     let reaches = [slice.len() / 4, slice.len()];
-    let found = reaches
+    let cut_position = reaches
         .iter()
         .find_map(|&reach| CUTS.iter().find_map(|cut| nearest(cut, reach)));
-    found.or_else(|| {
+    cut_position.or_else(|| {
         let inside = slice
             .char_indices()
             .map(|(at, _)| range.start + at)

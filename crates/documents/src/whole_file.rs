@@ -2,10 +2,11 @@
 //! translation.
 
 use crate::encoding::{Charset, binary};
-use crate::format::left;
+use crate::format::untranslated;
 use crate::{BrokenFile, Cost, Format, Office, OfficeKind};
 
-/// Extensions of files that are not read, one a line: the extension, what the file is, and a remedy.
+/// Extensions of files that are not read, one a line: the extension, what the file is, and a
+/// remedy.
 const UNREAD: &str = include_str!("unread.tsv");
 
 /// A file to translate. It holds the text of the file as a [`Format`].
@@ -86,7 +87,7 @@ impl WholeFile {
     pub fn left(&self) -> String {
         let all: Vec<&str> = match &self.office {
             Some(office) => office.left().collect(),
-            None if self.format == Format::Html => left(&self.text),
+            None if self.format == Format::Html => untranslated(&self.text),
             None => Vec::new(),
         };
         all.join(", ")
@@ -113,8 +114,8 @@ impl WholeFile {
     /// would be translated as well.
     pub fn unread(extension: &str) -> Option<&'static str> {
         let rows = UNREAD.lines().filter_map(|line| line.split_once('\t'));
-        let mut known = rows.filter(|(name, _)| extension.eq_ignore_ascii_case(name));
-        known.next().map(|(_, remedy)| remedy)
+        let mut matching_rows = rows.filter(|(name, _)| extension.eq_ignore_ascii_case(name));
+        matching_rows.next().map(|(_, remedy)| remedy)
     }
 
     /// Returns what a file that begins with `head` is and a remedy, if it is known and not a text.

@@ -1,6 +1,6 @@
 //! Words and characters, as every other module defines them.
 
-pub(crate) use burnformer_text::{Mark, Span, mark, overlaps};
+pub(crate) use burnformer_text::{Mark, Span, mark, overlap, overlaps};
 use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 

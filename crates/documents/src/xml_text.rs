@@ -36,7 +36,8 @@ pub(crate) fn readable(xml: &str) -> String {
     out
 }
 
-/// Returns whether `xml` is well-formed as the content of an element, and not too deep for a reader.
+/// Returns whether `xml` is well-formed as the content of an element, and not too deep for a
+/// reader.
 pub(crate) fn is_well_formed(xml: &str) -> bool {
     let mut reader = Reader::from_str(xml);
     let mut depth = 0;

@@ -157,15 +157,15 @@ pub fn remove_leftovers(folder: &Path) {
 
 /// Returns the files in `folder` with names that begin with `prefix` and end with `suffix`.
 fn files_named(folder: &Path, prefix: &OsStr, suffix: &str) -> Option<Vec<PathBuf>> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in fs::read_dir(folder).ok()?.filter_map(Result::ok) {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
         if name.starts_with(prefix.as_encoded_bytes()) && name.ends_with(suffix.as_bytes()) {
-            found.push(entry.path());
+            paths.push(entry.path());
         }
     }
-    Some(found)
+    Some(paths)
 }
 
 /// Creates an empty file in `folder`.
@@ -245,8 +245,8 @@ mod tests {
     fn leftovers_of_a_killed_process_are_removed_once_no_other_has_files_there() {
         let home = tempfile::tempdir().unwrap();
         let leftover = format!("{PREFIX}a1b2c3{SUFFIX}");
-        let of_a_user = [".burnformer-notes", "burnformer-a1b2c3.temporary"];
-        for name in of_a_user.iter().copied().chain([leftover.as_str()]) {
+        let user_files = [".burnformer-notes", "burnformer-a1b2c3.temporary"];
+        for name in user_files.iter().copied().chain([leftover.as_str()]) {
             fs::write(home.path().join(name), "text").unwrap();
         }
         // Each call opens the lock anew, like another process.
@@ -260,19 +260,19 @@ mod tests {
         assert!(alive.path().exists() && names(home.path()).contains(&leftover));
         drop(alive);
         remove_leftovers(home.path());
-        assert_eq!(names(home.path()), of_a_user);
+        assert_eq!(names(home.path()), user_files);
     }
 
     #[test]
     fn leftovers_for_a_path_are_removed_by_the_next_process_that_writes_there() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("a.1-of-4");
-        let of_others = [
+        let other_files = [
             ".a.1-of-40.x1y2z3.partial",
             ".a.2-of-4.x1y2z3.partial",
             "a.1-of-4",
         ];
-        for name in of_others.iter().chain(&[".a.1-of-4.x1y2z3.partial"]) {
+        for name in other_files.iter().chain(&[".a.1-of-4.x1y2z3.partial"]) {
             fs::write(home.path().join(name), "text").unwrap();
         }
         let [first, second] = [(); 2].map(|()| Temporary::beside(&path).unwrap());
@@ -285,7 +285,7 @@ mod tests {
             file.publish(&path).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
-        assert_eq!(names(home.path()), of_others);
+        assert_eq!(names(home.path()), other_files);
     }
 
     #[test]

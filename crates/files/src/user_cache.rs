@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-/// The user's cache folder for this program.
+/// Returns the user's cache folder for this program.
 pub fn user_cache() -> PathBuf {
     let base = folder_variable("XDG_CACHE_HOME")
         .or_else(|| folder_variable("HOME").map(|home| home.join(".cache")))
@@ -9,7 +9,7 @@ pub fn user_cache() -> PathBuf {
     base.join("burnformer")
 }
 
-/// The folder in the environment variable `name`, if it is set and not empty.
+/// Returns the folder in the environment variable `name`, if it is set and not empty.
 fn folder_variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name)
         .filter(|value| !value.is_empty())

@@ -11,7 +11,7 @@ use burn::tensor::{Int, Tensor};
 /// `weight`: `[vocab, d]`, `ids`: `[batch, len]` → `[batch, len, d]`
 ///
 /// # Panics
-/// On the CPU, if an id is not below `vocab`.
+/// Panics on the CPU if an id is not below `vocab`.
 pub fn embedding(weight: Tensor<2>, ids: Tensor<2, Int>, scale: f64) -> Tensor<3> {
     burn::tensor::module::embedding(weight, ids) * scale
 }

@@ -22,7 +22,7 @@ impl KvCache {
         Self::default()
     }
 
-    /// The number of positions in the cache.
+    /// Returns the number of positions in the cache.
     pub fn len(&self) -> usize {
         self.blocks.iter().map(|block| block.key.dims()[1]).sum()
     }
@@ -73,11 +73,11 @@ impl KvCache {
         }
     }
 
-    /// The [`attention`] of `query` (`[rows, query_len, heads·d_k]`) to all positions in the cache:
-    /// `[rows, query_len, heads·d_v]`.
+    /// Returns the [`attention`] of `query` (`[rows, query_len, heads·d_k]`) to all positions in
+    /// the cache: `[rows, query_len, heads·d_v]`.
     ///
     /// # Panics
-    /// If the cache is empty, or if shapes do not fit together.
+    /// Panics if the cache is empty, or if shapes do not fit together.
     pub fn attend(
         &self,
         query: Tensor<3>,
@@ -111,11 +111,11 @@ impl KvCache {
         )
     }
 
-    /// All positions in the cache, as keys `[rows, len, heads·d_k]` and values
+    /// Returns all positions in the cache, as keys `[rows, len, heads·d_k]` and values
     /// `[rows, len, heads·d_v]`.
     ///
     /// # Panics
-    /// If the cache is empty.
+    /// Panics if the cache is empty.
     pub fn key_values(&self) -> (Tensor<3>, Tensor<3>) {
         let (keys, values) = self.blocks.iter().map(Block::present).unzip();
         (joined(keys), joined(values))
@@ -147,7 +147,7 @@ impl KvCache {
 }
 
 impl Block {
-    /// The number of present rows.
+    /// Returns the number of present rows.
     #[cfg(feature = "cpu")]
     fn rows(&self) -> usize {
         if self.ancestors.is_empty() {
@@ -165,7 +165,7 @@ impl Block {
         }
     }
 
-    /// The keys and values of the present rows.
+    /// Returns the keys and values of the present rows.
     fn present(&self) -> (Tensor<3>, Tensor<3>) {
         if self.ancestors.is_empty() {
             return (self.key.clone(), self.value.clone());
@@ -180,7 +180,7 @@ impl Block {
     }
 }
 
-/// The positions of all `parts`, one part after the other.
+/// Returns the positions of all `parts`, one part after the other.
 fn joined(mut parts: Vec<Tensor<3>>) -> Tensor<3> {
     if parts.len() == 1 {
         return parts.remove(0);

@@ -26,7 +26,7 @@ impl Precision {
     /// All three types.
     pub const ALL: [Self; 3] = [Self::Float32, Self::BFloat16, Self::Float16];
 
-    /// The name of the type in configurations.
+    /// Returns the name of the type in configurations.
     pub fn name(self) -> &'static str {
         match self {
             Self::Float32 => "float32",
@@ -40,7 +40,7 @@ impl Precision {
         self.half().is_none_or(|dtype| device.supports_dtype(dtype))
     }
 
-    /// The type as Burn's `FloatDType`.
+    /// Returns the type as Burn's `FloatDType`.
     pub fn dtype(self) -> FloatDType {
         match self {
             Self::Float32 => FloatDType::F32,
@@ -49,14 +49,14 @@ impl Precision {
         }
     }
 
-    /// The type, if it has 16 bits.
+    /// Returns the type, if it has 16 bits.
     pub(crate) fn half(self) -> Option<FloatDType> {
         (self != Self::Float32).then(|| self.dtype())
     }
 
     /// Converts an operand of attention's products to this type. In bfloat16 on a CPU these
     /// products stay in float32, because they are faster in the fused attention.
-    pub fn narrowed<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
+    pub fn cast_operand<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self.half() {
             Some(FloatDType::BF16) if crate::is_fused_on(&x.device()) => x,
             Some(dtype) => x.cast(dtype),

@@ -5,9 +5,9 @@ use burn::tensor::Tensor;
 use crate::op::Target;
 
 /// The number of elements that are summed together.
-const ROW: usize = 1024;
+const ROW_ELEMENTS: usize = 1024;
 
-/// The sum of all elements of `x`, `[1]`.
+/// Returns the sum of all elements of `x`, `[1]`.
 ///
 /// On a GPU the elements are summed in rows, and then the sums of the rows. Burn's own sum adds by
 /// atomic operations there, so that repeated runs differ, and a long loop of a shader may end early
@@ -20,16 +20,19 @@ pub fn sum<const D: usize>(x: Tensor<D>) -> Tensor<1> {
     }
 }
 
-/// The sum of all elements, as a sum of the sums of rows.
+/// Returns the sum of all elements, as a sum of the sums of rows.
 pub(crate) fn by_rows(mut x: Tensor<1>) -> Tensor<1> {
     while x.dims()[0] != 1 {
         let count = x.dims()[0];
-        let missing = count.next_multiple_of(ROW).max(ROW) - count;
+        let missing = count.next_multiple_of(ROW_ELEMENTS).max(ROW_ELEMENTS) - count;
         if missing > 0 {
             let filling = Tensor::zeros([missing], (&x.device(), x.dtype()));
             x = Tensor::cat(vec![x, filling], 0);
         }
-        x = x.reshape([-1, ROW as i32]).sum_dim(1).squeeze_dim(1);
+        x = x
+            .reshape([-1, ROW_ELEMENTS as i32])
+            .sum_dim(1)
+            .squeeze_dim(1);
     }
     x
 }

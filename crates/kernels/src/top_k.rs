@@ -8,7 +8,7 @@ use crate::simd::vectorised;
 /// result are faster.
 const MAX_INSERTIONS: usize = 64;
 /// The number of values that are compared with the threshold together.
-const CHUNK: usize = 64;
+const CHUNK_VALUES: usize = 64;
 /// The number of parts that the values are divided into for their maxima.
 const PARTS: usize = 32;
 
@@ -52,8 +52,8 @@ fn insert_top(values: &[f32], floor: f32, count: usize, best: &mut Vec<Top>) {
     }
 }
 
-/// A number that at least `count` of `values` reach, or −∞: the `count`-th highest of the maxima of
-/// the parts.
+/// Returns a number that at least `count` of `values` reach, or −∞: the `count`-th highest of the
+/// maxima of the parts.
 fn lower_bound(values: &[f32], count: usize) -> f32 {
     if count > PARTS {
         return f32::NEG_INFINITY;
@@ -82,10 +82,10 @@ vectorised! {
         *maxima = largest;
     }
 
-    /// The index of the first value above `threshold`.
+    /// Returns the index of the first value above `threshold`.
     fn first_above(values: &[f32], threshold: f32) -> Option<usize> {
-        let (chunks, rest) = values.as_chunks::<CHUNK>();
-        for (start, chunk) in (0..).step_by(CHUNK).zip(chunks) {
+        let (chunks, rest) = values.as_chunks::<CHUNK_VALUES>();
+        for (start, chunk) in (0..).step_by(CHUNK_VALUES).zip(chunks) {
             if chunk.iter().fold(false, |any, &value| any | (value > threshold)) {
                 return position_above(chunk, threshold).map(|index| start + index);
             }
@@ -94,7 +94,7 @@ vectorised! {
     }
 }
 
-/// The index of the first value above `threshold`, by a comparison for each value.
+/// Returns the index of the first value above `threshold`, by a comparison for each value.
 #[inline(always)]
 fn position_above(values: &[f32], threshold: f32) -> Option<usize> {
     values.iter().position(|&value| value > threshold)

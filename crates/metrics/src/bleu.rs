@@ -136,7 +136,8 @@ pub(crate) fn segment_statistics(
     counts.map(|count| count as f64).collect()
 }
 
-/// The reference length nearest to the hypothesis length; the shorter of two equally near ones.
+/// Returns the reference length nearest to the hypothesis length; the shorter of two equally near
+/// ones.
 fn closest_length(hypothesis: usize, references: &[Vec<u32>]) -> usize {
     let lengths = references.iter().map(Vec::len);
     lengths

@@ -120,7 +120,7 @@ impl BleuScore {
         }
     }
 
-    /// The details that sacreBLEU prints after the score:
+    /// Returns the details that sacreBLEU prints after the score:
     /// `65.1/40.2/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)`.
     pub fn verbose(&self) -> String {
         let precisions: Vec<_> = self
@@ -153,9 +153,9 @@ impl fmt::Display for BleuScore {
     }
 }
 
-/// The brevity penalty of BLEU: 1 if the hypotheses are at least as long as the references, else
-/// exp(1 − r/c) with the reference length r and the hypothesis length c. It is 0 if there are no
-/// words.
+/// Returns the brevity penalty of BLEU: 1 if the hypotheses are at least as long as the references,
+/// else exp(1 − r/c) with the reference length r and the hypothesis length c. It is 0 if there are
+/// no words.
 fn brevity_penalty(sys_len: u64, ref_len: u64) -> f64 {
     match (sys_len, ref_len) {
         (sys, reference) if sys >= reference => 1.0,

@@ -59,7 +59,7 @@ impl Chrf {
         }
     }
 
-    /// The counted n-grams of characters and of words.
+    /// Returns the counted n-grams of characters and of words.
     fn count<'a>(&self, [chars, words]: &'a [Vec<u32>; 2]) -> [NgramCounts<'a>; 2] {
         [(chars, self.char_order), (words, self.word_order)]
             .map(|(tokens, order)| (tokens.len(), order, ngram::count(tokens, order)))
@@ -69,7 +69,7 @@ impl Chrf {
 /// The length of a sequence, the highest order, and the counted n-grams.
 type NgramCounts<'a> = (usize, usize, Counts<'a>);
 
-/// The counts of every order, characters before words, compared with one reference.
+/// Returns the counts of every order, characters before words, compared with one reference.
 fn compare(hypothesis: &[NgramCounts<'_>; 2], reference: &[NgramCounts<'_>; 2]) -> Vec<f64> {
     let pairs = hypothesis.iter().zip(reference);
     pairs
@@ -111,7 +111,7 @@ fn split_punctuation(word: &str) -> impl Iterator<Item = &str> {
     [head, tail].into_iter().filter(|part| !part.is_empty())
 }
 
-/// The F-score, on a scale of 100, of counts per order.
+/// Returns the F-score, on a scale of 100, of counts per order.
 fn f_score(statistics: &[f64], beta: u32, eps_smoothing: bool) -> f64 {
     const EPS: f64 = 1e-16;
     let factor = f64::from(beta).powi(2);
@@ -153,7 +153,7 @@ fn f_score(statistics: &[f64], beta: u32, eps_smoothing: bool) -> f64 {
     }
 }
 
-/// The F-measure with the factor β² of recall.
+/// Returns the F-measure with the factor β² of recall.
 fn f_measure(factor: f64, precision: f64, recall: f64) -> f64 {
     (1.0 + factor) * precision * recall / (factor * precision + recall)
 }

@@ -30,7 +30,7 @@ pub trait Metric: Send + Sync {
         Ok(())
     }
 
-    /// The length of the list that [`segment`](Self::segment) returns.
+    /// Returns the length of the list that [`segment`](Self::segment) returns.
     fn width(&self) -> usize;
 
     /// Computes the sufficient statistics of one segment from `hypothesis` and its `references`.
@@ -40,7 +40,7 @@ pub trait Metric: Send + Sync {
     /// Computes the score, on a scale of 100, from statistics that were summed over segments.
     fn value(&self, statistics: &[f64]) -> f64;
 
-    /// The details that are printed after a score.
+    /// Returns the details that are printed after a score.
     fn verbose(&self, _statistics: &[f64]) -> String {
         String::new()
     }

@@ -12,7 +12,7 @@ pub(crate) type Counts<'a> = FxHashMap<&'a [u32], u64>;
 pub(crate) struct Interner<'a>(FxHashMap<&'a str, u32>);
 
 impl<'a> Interner<'a> {
-    /// The numbers of words.
+    /// Returns the numbers of words.
     pub(crate) fn ids(&mut self, words: impl Iterator<Item = &'a str>) -> Vec<u32> {
         words
             .map(|word| {
@@ -23,7 +23,7 @@ impl<'a> Interner<'a> {
     }
 }
 
-/// The number of n-grams of this order in a sequence of length `len`.
+/// Returns the number of n-grams of this order in a sequence of length `len`.
 pub(crate) fn total(len: usize, order: usize) -> u64 {
     (len + 1).saturating_sub(order) as u64
 }

@@ -58,8 +58,8 @@ impl NumpyRng {
             .flat_map(|word| (0..32).map(move |bit| word >> bit & 1 == 1))
     }
 
-    /// A random whole number below `bound` (Lemire, 2019), as `Generator.choice` and `integers`
-    /// compute it for bounds up to 2^32.
+    /// Returns a random whole number below `bound` (Lemire, 2019), as `Generator.choice` and
+    /// `integers` compute it for bounds up to 2^32.
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         assert!(bound > 0, "nothing is below {bound}");
         if bound == 1 {

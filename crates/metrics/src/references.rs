@@ -39,7 +39,7 @@ impl<'a> References<'a> {
         Self::gather(streams, |line| line.as_ref().map(AsRef::as_ref))
     }
 
-    /// The references of a single line.
+    /// Returns the references of a single line.
     pub fn of_segment<S: AsRef<str>>(references: &'a [S]) -> Self {
         Self {
             streams: vec![1; references.len()],
@@ -60,12 +60,12 @@ impl<'a> References<'a> {
         }
     }
 
-    /// The references of line `index`, from 0.
+    /// Returns the references of line `index`, from 0.
     pub fn line(&self, index: usize) -> &[&'a str] {
         &self.lines[index]
     }
 
-    /// The number of references per line.
+    /// Returns the number of references per line.
     pub fn count(&self) -> ReferenceCount {
         let first = self.lines.first().map_or(0, Vec::len);
         if self.lines.iter().all(|line| line.len() == first) {

@@ -56,8 +56,8 @@ impl Score {
         }
     }
 
-    /// The object that sacreBLEU prints for `--format json`, with its keys in its order and numbers
-    /// rounded to `width` decimals.
+    /// Returns the object that sacreBLEU prints for `--format json`, with its keys in its order and
+    /// numbers rounded to `width` decimals.
     pub fn json(&self, width: usize) -> Value {
         let mut object = Map::new();
         object.insert("name".into(), self.name.clone().into());

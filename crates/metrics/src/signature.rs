@@ -45,7 +45,7 @@ impl Signature {
         self
     }
 
-    /// The fields with their long keys, `version` last.
+    /// Returns the fields with their long keys, `version` last.
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let fields = self
             .fields
@@ -54,7 +54,7 @@ impl Signature {
         fields.chain(std::iter::once(("version", VERSION)))
     }
 
-    /// The value of the field `key`; `None` if there is no such field.
+    /// Returns the value of the field `key`; `None` if there is no such field.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.fields()
             .find(|(name, _)| *name == key)
@@ -72,12 +72,12 @@ impl fmt::Display for Signature {
     }
 }
 
-/// `yes` or `no`, the values of switches in signatures.
+/// Returns `yes` or `no`, the values of switches in signatures.
 pub(crate) fn yes_no(value: bool) -> &'static str {
     if value { "yes" } else { "no" }
 }
 
-/// `lc` or `mixed`, the values of the field `case`.
+/// Returns `lc` or `mixed`, the values of the field `case`.
 pub(crate) fn case(lowercase: bool) -> &'static str {
     if lowercase { "lc" } else { "mixed" }
 }

@@ -93,7 +93,7 @@ pub fn approximate_randomization(
     })
 }
 
-/// The sums of two systems after exchanging random lines; each line is used once.
+/// Returns the sums of two systems after exchanging random lines; each line is used once.
 fn swapped(
     baseline: &Statistics,
     system: &Statistics,
@@ -108,8 +108,8 @@ fn swapped(
     sums
 }
 
-/// The share of trials with a larger difference than the real one. Both counts are increased by
-/// one, so it is never 0.
+/// Returns the share of trials with a larger difference than the real one. Both counts are
+/// increased by one, so it is never 0.
 fn p_value(differences: impl ExactSizeIterator<Item = f64>, real: f64) -> f64 {
     let trials = differences.len();
     let greater = differences.filter(|&difference| difference > real).count();

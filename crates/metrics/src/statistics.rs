@@ -10,7 +10,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// An empty table for rows of `width` numbers.
+    /// Creates an empty table for rows of `width` numbers.
     pub(crate) fn new(width: usize, segments: usize) -> Self {
         Self {
             width,
@@ -38,7 +38,7 @@ impl Statistics {
         self.values.is_empty()
     }
 
-    /// The numbers of one segment, counted from 0.
+    /// Returns the numbers of one segment, counted from 0.
     pub fn row(&self, segment: usize) -> &[f64] {
         &self.values[segment * self.width..][..self.width]
     }
@@ -48,8 +48,8 @@ impl Statistics {
         self.sum_of(0..self.len())
     }
 
-    /// The sums over the given segments. A segment that is given several times counts several
-    /// times.
+    /// Returns the sums over the given segments. A segment that is given several times counts
+    /// several times.
     pub fn sum_of(&self, segments: impl IntoIterator<Item = usize>) -> Vec<f64> {
         let mut sums = vec![0.0; self.width];
         for segment in segments {

@@ -67,8 +67,8 @@ impl Metric for Ter {
         Ok(())
     }
 
-    /// The number of edits, compared with the nearest reference, and the number of words of the
-    /// references on average.
+    /// Returns the number of edits, compared with the nearest reference, and the number of words of
+    /// the references on average.
     fn width(&self) -> usize {
         2
     }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::References;
 
-    /// The score, the number of edits and the length of the references.
+    /// Returns the score, the number of edits and the length of the references.
     fn score(hypothesis: &str, references: &[&str]) -> (f64, [f64; 2]) {
         let ter = Ter::default();
         let statistics = ter.statistics(&[hypothesis], &References::of_segment(references));

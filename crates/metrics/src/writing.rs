@@ -83,7 +83,8 @@ enum Script {
     Other,
 }
 
-/// The script of `c`; `None` for scripts with spaces, and for characters that are not letters.
+/// Returns the script of `c`; `None` for scripts with spaces, and for characters that are not
+/// letters.
 fn script(c: char) -> Option<Script> {
     Some(match u32::from(c) {
         0x2E80..=0x2FDF | 0x3005..=0x3007 | 0x3021..=0x3029 | 0x3400..=0x4DBF => Script::Han,

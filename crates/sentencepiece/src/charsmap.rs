@@ -16,12 +16,12 @@ pub struct Charsmap {
     texts: String,
 }
 
-/// The offset of a unit's children from the unit itself.
+/// Returns the offset of a unit's children from the unit itself.
 fn offset(unit: u32) -> usize {
     (unit as usize >> 10) << ((unit & 1 << 9) >> 6)
 }
 
-/// The byte that leads to a unit. For a leaf, this is not a byte.
+/// Returns the byte that leads to a unit. For a leaf, this is not a byte.
 fn label(unit: u32) -> u32 {
     unit & (1 << 31 | 0xff)
 }
@@ -30,7 +30,7 @@ fn is_leaf(unit: u32) -> bool {
     label(unit) > 0xff
 }
 
-/// The offset of the replacement of a leaf.
+/// Returns the offset of the replacement of a leaf.
 fn value(leaf: u32) -> usize {
     (leaf & !(1 << 31)) as usize
 }
@@ -92,7 +92,7 @@ impl Charsmap {
     /// this prefix.
     #[inline]
     pub fn longest_match(&self, input: &[u8]) -> Option<(&str, usize)> {
-        let mut found = None;
+        let mut longest = None;
         let mut matches = 0;
         let mut index = offset(self.units[0]);
         for (at, &byte) in input.iter().enumerate() {
@@ -103,18 +103,18 @@ impl Charsmap {
             }
             index ^= offset(unit);
             if has_leaf(unit) {
-                found = Some((value(self.units[index]), at + 1));
+                longest = Some((value(self.units[index]), at + 1));
                 matches += 1;
                 if matches == MAX_MATCHES {
                     break;
                 }
             }
         }
-        let (start, length) = found?;
+        let (start, length) = longest?;
         Some((self.text(start)?, length))
     }
 
-    /// The replacement that begins at this offset.
+    /// Returns the replacement that begins at this offset.
     fn text(&self, start: usize) -> Option<&str> {
         self.texts[start..].split('\0').next()
     }
@@ -158,8 +158,8 @@ impl Charsmap {
 mod tests {
     use super::*;
 
-    /// A trie of 512 units that replaces `a` by the text at `value`. The children of its root are
-    /// at 256 ^ byte.
+    /// Returns a trie of 512 units that replaces `a` by the text at `value`. The children of its
+    /// root are at 256 ^ byte.
     fn replaces_a(value: u32) -> Vec<u32> {
         let mut units = vec![0; 512];
         units[0] = 256 << 10;

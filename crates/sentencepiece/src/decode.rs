@@ -41,7 +41,7 @@ impl SentencePiece {
     }
 }
 
-/// The text of `pieces`, each with its id if it has one.
+/// Returns the text of `pieces`, each with its id if it has one.
 fn decode<'a>(
     model: &SentencePiece,
     pieces: impl Iterator<Item = (&'a str, Option<u32>)>,
@@ -90,8 +90,8 @@ impl Text<'_> {
         self.at_start &= !is_added_space && self.text.is_empty();
     }
 
-    /// `piece` without a space at the start of the text, and whether normalisation added that
-    /// space.
+    /// Returns `piece` without a space at the start of the text, and whether normalisation added
+    /// that space.
     fn without_added_space<'p>(&self, piece: &'p str) -> (&'p str, bool) {
         let normalizer = &self.model.normalizer;
         if !self.at_start || !(normalizer.adds_space() || normalizer.removes_extra_spaces) {

@@ -56,8 +56,8 @@ pub struct Merger<'a> {
 }
 
 impl Merger<'_> {
-    /// The rank of the merge of two neighbours and the node of the symbol that they become; `None`
-    /// if they cannot be joined. The merge with the lowest rank is done first.
+    /// Returns the rank of the merge of two neighbours and the node of the symbol that they become;
+    /// `None` if they cannot be joined. The merge with the lowest rank is done first.
     #[inline]
     fn find(&mut self, left: &Symbol, right: &Symbol) -> Option<(u32, Node)> {
         if left.is_frozen || right.is_frozen {
@@ -74,7 +74,8 @@ impl Merger<'_> {
     }
 }
 
-/// A number that falls as `score` rises in the total order of IEEE 754, the library's order.
+/// Returns a number that falls as `score` rises in the total order of IEEE 754, the library's
+/// order.
 fn rank(score: f32) -> u32 {
     let bits = score.to_bits();
     if score.is_sign_negative() {

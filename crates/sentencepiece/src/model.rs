@@ -97,8 +97,8 @@ impl SentencePiece {
         })
     }
 
-    /// Returns the table of replacements in the content `bytes` of a `.spm` or `.model` file, as the
-    /// file holds it, or nothing if it has none.
+    /// Returns the table of replacements in the content `bytes` of a `.spm` or `.model` file, as
+    /// the file holds it, or nothing if it has none.
     ///
     /// # Errors
     /// Returns a [`SentencePieceError`] that names the file and the problem.
@@ -160,7 +160,7 @@ impl SentencePiece {
         pieces
     }
 
-    /// The number of pieces. All ids are below it.
+    /// Returns the number of pieces. All ids are below it.
     pub fn len(&self) -> usize {
         self.vocabulary.len()
     }
@@ -170,49 +170,49 @@ impl SentencePiece {
         self.len() == 0
     }
 
-    /// The id of a piece in the spelling of the vocabulary (`▁house`, `<0x0A>`, `</s>`).
+    /// Returns the id of a piece in the spelling of the vocabulary (`▁house`, `<0x0A>`, `</s>`).
     pub fn id(&self, piece: &str) -> Option<u32> {
         self.vocabulary.id(piece)
     }
 
-    /// The piece with this id in the spelling of the vocabulary.
+    /// Returns the piece with this id in the spelling of the vocabulary.
     pub fn piece(&self, id: u32) -> Option<&str> {
         self.vocabulary.text(id)
     }
 
-    /// The purpose of the piece with this id.
+    /// Returns the purpose of the piece with this id.
     pub fn piece_type(&self, id: u32) -> Option<PieceType> {
         ((id as usize) < self.len()).then(|| self.vocabulary.kind(id))
     }
 
-    /// The score of the piece with this id: in a unigram model the logarithm of its probability, in
-    /// a BPE model the negative rank of its merge.
+    /// Returns the score of the piece with this id: in a unigram model the logarithm of its
+    /// probability, in a BPE model the negative rank of its merge.
     pub fn score(&self, id: u32) -> Option<f32> {
         ((id as usize) < self.len()).then(|| self.vocabulary.score(id))
     }
 
-    /// The id of the piece for unknown text (`<unk>`).
+    /// Returns the id of the piece for unknown text (`<unk>`).
     pub fn unk_id(&self) -> Option<u32> {
         self.special.unknown
     }
 
-    /// The id of the start of a sentence (`<s>`).
+    /// Returns the id of the start of a sentence (`<s>`).
     pub fn bos_id(&self) -> Option<u32> {
         self.special.bos
     }
 
-    /// The id of the end of a sentence (`</s>`).
+    /// Returns the id of the end of a sentence (`</s>`).
     pub fn eos_id(&self) -> Option<u32> {
         self.special.eos
     }
 
-    /// The id of padding (`<pad>`).
+    /// Returns the id of padding (`<pad>`).
     pub fn pad_id(&self) -> Option<u32> {
         self.special.pad
     }
 
-    /// The segments of `text`, which is normalised. Unknown neighbours that are not spelt in bytes
-    /// are one segment.
+    /// Returns the segments of `text`, which is normalised. Unknown neighbours that are not spelt
+    /// in bytes are one segment.
     fn joined(&self, text: &str) -> Vec<Segment> {
         let mut segments = self.segment(text);
         let unknown = self.vocabulary.unknown;

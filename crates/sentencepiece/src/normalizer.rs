@@ -93,7 +93,7 @@ impl Normalizer {
             .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
     }
 
-    /// The rest of `rest` after the prefixes that become one space each.
+    /// Returns the rest of `rest` after the prefixes that become one space each.
     fn without_leading_spaces<'a>(&self, mut rest: &'a [u8]) -> &'a [u8] {
         while self.removes_extra_spaces && !rest.is_empty() {
             let (replaced, length) = self.replace_prefix(rest);
@@ -130,7 +130,7 @@ impl Normalizer {
         }
     }
 
-    /// The normalised form of the start of `rest`, and the length of that start.
+    /// Returns the normalised form of the start of `rest`, and the length of that start.
     #[inline]
     fn replace_prefix<'a>(&'a self, rest: &'a [u8]) -> (&'a [u8], usize) {
         if let Some(length) = self.symbols.longest_prefix(rest, MAX_SYMBOLS) {
@@ -151,7 +151,8 @@ impl Normalizer {
     }
 }
 
-/// The length of the character at the start of `bytes`; `None` if they begin inside a character.
+/// Returns the length of the character at the start of `bytes`; `None` if they begin inside a
+/// character.
 #[inline]
 fn char_len(bytes: &[u8]) -> Option<usize> {
     let length = match bytes[0] {

@@ -91,7 +91,7 @@ impl Trie {
         Some((first + index) as u32)
     }
 
-    /// The number of the string that ends at `node`.
+    /// Returns the number of the string that ends at `node`.
     #[inline]
     pub fn value(&self, node: Node) -> Option<u32> {
         let value = self.nodes[node as usize].1;
@@ -106,7 +106,7 @@ impl Trie {
             .try_fold(node, |node, &byte| self.step(node, byte))
     }
 
-    /// The number of `key`.
+    /// Returns the number of `key`.
     pub fn get(&self, key: &[u8]) -> Option<u32> {
         self.value(self.walk(ROOT, key)?)
     }
@@ -115,7 +115,7 @@ impl Trie {
     /// such keys.
     pub fn longest_prefix(&self, text: &[u8], max: usize) -> Option<usize> {
         let mut node = ROOT;
-        let mut found = 0;
+        let mut match_count = 0;
         let mut longest = None;
         for (at, &byte) in text.iter().enumerate() {
             let Some(next) = self.step(node, byte) else {
@@ -123,10 +123,10 @@ impl Trie {
             };
             node = next;
             if self.value(node).is_some() {
-                found += 1;
+                match_count += 1;
                 longest = Some(at + 1);
             }
-            if found == max {
+            if match_count == max {
                 break;
             }
         }
@@ -134,8 +134,8 @@ impl Trie {
     }
 }
 
-/// The number of nodes: one for the root, and one for each byte of a key that it does not share
-/// with the key before it.
+/// Returns the number of nodes: one for the root, and one for each byte of a key that it does not
+/// share with the key before it.
 fn count_nodes(keys: &[(&[u8], u32)]) -> usize {
     let mut count = 1;
     let mut last: &[u8] = &[];

@@ -13,7 +13,7 @@ use crate::vocabulary::Vocabulary;
 /// The difference between the scores of the rarest piece and of unknown text.
 const UNKNOWN_PENALTY: f32 = 10.0;
 /// A sum beyond this limit is reset. Otherwise long texts would lose precision.
-const RESET: f32 = 100_000.0;
+const MAX_SUM: f32 = 100_000.0;
 /// The mark of a position that no segmentation reaches yet.
 const NOWHERE: usize = usize::MAX;
 /// The mark for no piece, which takes less memory than an `Option`.
@@ -37,7 +37,7 @@ impl Best {
     }
 }
 
-/// The score of unknown text.
+/// Returns the score of unknown text.
 pub fn unknown_score(vocabulary: &Vocabulary) -> f32 {
     let normal = (0..vocabulary.len() as u32)
         .filter(|&id| vocabulary.kind(id) == PieceType::Normal)
@@ -64,7 +64,7 @@ pub fn segment(vocabulary: &Vocabulary, unknown_score: f32, text: &str) -> Vec<S
     for (start, character) in text.char_indices() {
         let before = reset(&mut best[start..=reached.max(start)]);
         let end_of_character = start + character.len_utf8();
-        let mut known = false;
+        let mut has_piece = false;
         matches(
             &vocabulary.ordinary,
             &text.as_bytes()[start..],
@@ -77,10 +77,10 @@ pub fn segment(vocabulary: &Vocabulary, unknown_score: f32, text: &str) -> Vec<S
                 let end = start + length;
                 reached = reached.max(end);
                 best[end].offer(score + before, id, start);
-                known |= end == end_of_character;
+                has_piece |= end == end_of_character;
             },
         );
-        if !known {
+        if !has_piece {
             reached = reached.max(end_of_character);
             let score = unknown_score + before;
             best[end_of_character].offer(score, vocabulary.unknown.unwrap_or(NO_PIECE), start);
@@ -94,7 +94,7 @@ pub fn segment(vocabulary: &Vocabulary, unknown_score: f32, text: &str) -> Vec<S
 #[inline]
 fn reset(ahead: &mut [Best]) -> f32 {
     let offset = ahead[0].score;
-    let is_large = offset.abs() > RESET;
+    let is_large = offset.abs() > MAX_SUM;
     if !is_large {
         return offset;
     }
@@ -106,8 +106,8 @@ fn reset(ahead: &mut [Best]) -> f32 {
     0.0
 }
 
-/// The score of a user-defined symbol of `length` bytes, computed as the library does: in double
-/// precision, then rounded.
+/// Returns the score of a user-defined symbol of `length` bytes, computed as the library does: in
+/// double precision, then rounded.
 fn symbol_score(length: usize) -> f32 {
     (0.1 * (length as f64 - 1.0)) as f32
 }

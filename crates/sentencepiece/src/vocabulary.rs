@@ -10,7 +10,7 @@ use crate::{ModelType, PieceType};
 /// Pieces are shorter than this, in bytes, as in the C++ library.
 const PIECE_LIMIT: usize = 8000;
 /// The number of characters of a piece that a message shows.
-const EXCERPT: usize = 40;
+const MAX_SHOWN_CHARACTERS: usize = 40;
 
 /// All pieces of a model, indexed by id.
 #[derive(Clone, Debug)]
@@ -82,12 +82,12 @@ impl Vocabulary {
         })
     }
 
-    /// The number of pieces.
+    /// Returns the number of pieces.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The text of a piece.
+    /// Returns the text of a piece.
     pub fn text(&self, id: u32) -> Option<&str> {
         let id = id as usize;
         let end = *self.ends.get(id)? as usize;
@@ -111,7 +111,7 @@ impl Vocabulary {
         self.types[id as usize]
     }
 
-    /// The id of the piece with this text, of any type.
+    /// Returns the id of the piece with this text, of any type.
     pub fn id(&self, text: &str) -> Option<u32> {
         let reserved = self
             .reserved
@@ -123,12 +123,12 @@ impl Vocabulary {
     }
 }
 
-/// The name of the piece for `byte`.
+/// Returns the name of the piece for `byte`.
 pub fn byte_piece(byte: u8) -> String {
     format!("<0x{byte:02X}>")
 }
 
-/// The byte that a piece of type BYTE stands for.
+/// Returns the byte that a piece of type BYTE stands for.
 pub fn byte_of(piece: &str) -> Option<u8> {
     let digits = piece.strip_prefix("<0x")?.strip_suffix('>')?;
     let is_upper = digits
@@ -140,9 +140,13 @@ pub fn byte_of(piece: &str) -> Option<u8> {
     u8::from_str_radix(digits, 16).ok()
 }
 
-/// The error for piece `id`.
+/// Returns the error for piece `id`.
 fn problem(pieces: &[PieceProto], id: usize, problem: PieceProblem) -> ModelProblem {
-    let piece = pieces[id].piece.chars().take(EXCERPT).collect();
+    let piece = pieces[id]
+        .piece
+        .chars()
+        .take(MAX_SHOWN_CHARACTERS)
+        .collect();
     ModelProblem::Piece { id, piece, problem }
 }
 
@@ -219,7 +223,7 @@ fn bytes(pieces: &[PieceProto], types: &[PieceType]) -> Result<Box<[u32; 256]>, 
     Ok(Box::new(ids.map(Option::unwrap_or_default)))
 }
 
-/// The ids of ordinary and of reserved pieces, in the order of their texts.
+/// Returns the ids of ordinary and of reserved pieces, in the order of their texts.
 ///
 /// The pieces of a BPE model share one namespace; in other models the two kinds have separate ones.
 fn sorted(
@@ -247,7 +251,7 @@ fn sorted(
     Ok((ids, reserved))
 }
 
-/// Whether a piece is in the separate namespace of reserved pieces, and its text.
+/// Returns whether a piece is in the separate namespace of reserved pieces, and its text.
 fn name<'a>(
     pieces: &'a [PieceProto],
     types: &[PieceType],

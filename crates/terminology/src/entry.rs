@@ -67,7 +67,7 @@ impl Entry {
     }
 }
 
-/// The source term and its translations in normal form.
+/// Returns the source term and its translations in normal form.
 fn terms(source: &str, target: &str) -> Result<(String, Vec<String>), EntryProblem> {
     let term = checked("source", source, source)?;
     let targets = target.split('|').map(|one| checked("target", one, target));

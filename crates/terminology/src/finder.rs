@@ -8,9 +8,9 @@ use crate::entry::Entry;
 use burnformer_text::Word;
 
 // Bytes that occur in no text.
-const BEGIN: u8 = 0xFF;
+const BEGIN_MARK: u8 = 0xFF;
 /// Precedes a word that has no white space before it.
-const JOINED: u8 = 0xFD;
+const JOIN_MARK: u8 = 0xFD;
 
 /// Finds entries with the automaton of Aho and Corasick (1975), reading the sentence backwards.
 /// After the first letter of a word, the automaton's state knows the longest term that begins
@@ -83,7 +83,7 @@ impl Terms {
             .start_state(Anchored::No)
             .expect("it searches everywhere");
         let mut state = start;
-        let mut found: Vec<Option<usize>> = (0..sentence.len())
+        let mut longest_entries: Vec<Option<usize>> = (0..sentence.len())
             .rev()
             .map(|position| {
                 let word = &sentence[position];
@@ -93,8 +93,8 @@ impl Terms {
                 longest
             })
             .collect();
-        found.reverse();
-        found
+        longest_entries.reverse();
+        longest_entries
     }
 
     /// Returns the state that the automaton reaches from `state` by reading `bytes`.
@@ -136,9 +136,9 @@ fn backwards(words: &[Word], text: fn(&Word) -> &str) -> Vec<u8> {
 }
 
 fn word_backwards(text: &str) -> impl Iterator<Item = u8> {
-    text.bytes().rev().chain([BEGIN])
+    text.bytes().rev().chain([BEGIN_MARK])
 }
 
 fn joint(word: &Word) -> impl Iterator<Item = u8> + use<> {
-    (!word.spaced).then_some(JOINED).into_iter()
+    (!word.spaced).then_some(JOIN_MARK).into_iter()
 }

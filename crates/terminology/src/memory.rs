@@ -80,9 +80,9 @@ impl TranslationMemory {
         let normal = normal(source);
         let key = hash(&normal);
         let in_context = hash_of_two(context, &normal);
-        let known = self.exact.get(&key).copied();
-        if let Some(known) = known.filter(|&known| self.pair(known) == sides) {
-            self.contexts.insert(in_context, known);
+        let pair = self.exact.get(&key).copied();
+        if let Some(pair) = pair.filter(|&pair| self.pair(pair) == sides) {
+            self.contexts.insert(in_context, pair);
             return;
         }
         let index = self.ends.len() as u32;

@@ -2,7 +2,7 @@
 
 use crate::{Part, PartKind, blank, may_have_parts, parts};
 
-/// `text` with the text around its placeholders and addresses changed by `change`.
+/// Returns `text` with the text around its placeholders and addresses changed by `change`.
 fn changed_outside(text: &str, change: impl Fn(&str) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
@@ -21,7 +21,7 @@ pub fn in_capitals(text: &str) -> String {
     changed_outside(text, str::to_uppercase)
 }
 
-/// `text` without its placeholders and addresses.
+/// Returns `text` without its placeholders and addresses.
 fn without_verbatim(text: &str) -> String {
     let verbatim = parts(text)
         .into_iter()
@@ -30,18 +30,18 @@ fn without_verbatim(text: &str) -> String {
     blank(text, &verbatim.collect::<Vec<_>>())
 }
 
-/// Returns whether `text` may be in capitals: it has no small letter, or placeholders, in which small
-/// letters do not count.
+/// Returns whether `text` may be in capitals: it has no small letter, or placeholders, in which
+/// small letters do not count.
 pub fn may_be_in_capitals(text: &str) -> bool {
     !text.contains(is_small) || may_have_parts(text)
 }
 
 /// The smallest number of letters of a capital word beside numbers; acronyms have fewer.
-const WORD: usize = 6;
+const MIN_CAPITALS: usize = 6;
 
-/// Returns whether `text` is all in capitals: it has capital words, no small letter but ß (which has
-/// no capital), and few letters of scripts without case. One short word beside a number is an acronym
-/// or a unit (`5 GB`).
+/// Returns whether `text` is all in capitals: it has capital words, no small letter but ß (which
+/// has no capital), and few letters of scripts without case. One short word beside a number is an
+/// acronym or a unit (`5 GB`).
 pub fn is_in_capitals(text: &str) -> bool {
     if !may_be_in_capitals(text) {
         return false;
@@ -59,15 +59,15 @@ pub fn is_in_capitals(text: &str) -> bool {
     let lengths = lengths.map(|word| word.chars().filter(|&c| is_capital(c)).count());
     let lengths: Vec<usize> = lengths.filter(|&capitals| capitals > 1).collect();
     let has_words = if text.contains(char::is_numeric) {
-        lengths.len() > 1 || lengths.iter().any(|&length| length >= WORD)
+        lengths.len() > 1 || lengths.iter().any(|&length| length >= MIN_CAPITALS)
     } else {
         !lengths.is_empty()
     };
     has_words && lengths.len() > 2 * caseless
 }
 
-/// Returns whether `c` is a capital with a small form, except Cherokee, which is commonly written in
-/// capitals.
+/// Returns whether `c` is a capital with a small form, except Cherokee, which is commonly written
+/// in capitals.
 fn is_capital(c: char) -> bool {
     c.is_uppercase() && !c.to_lowercase().eq([c]) && !matches!(c, '\u{13A0}'..='\u{13F5}')
 }
@@ -77,8 +77,8 @@ fn is_small(c: char) -> bool {
     c.is_lowercase() && c != 'ß' && !c.to_uppercase().eq([c])
 }
 
-/// Returns `text` in small letters with the same byte offsets: letters with a small form of another length
-/// stay capital.
+/// Returns `text` in small letters with the same byte offsets: letters with a small form of another
+/// length stay capital.
 pub fn small_in_place(text: &str) -> String {
     text.chars()
         .map(|letter| {

@@ -4,13 +4,13 @@ use crate::find_language;
 use crate::words::{Mark, Span, is_letter, is_unspaced, mark};
 
 /// The words for "and".
-const WORDS: &str = include_str!("joins.tsv");
+const AND_WORDS: &str = include_str!("joins.tsv");
 
 /// The signs that join words, also as HTML writes them.
 const SIGNS: [&str; 5] = ["&amp;", "&", "＆", "﹠", "+"];
 
-/// Returns the ranges of signs that join two words of `text`: with white space on both sides, and no
-/// number beside a plus.
+/// Returns the ranges of signs that join two words of `text`: with white space on both sides, and
+/// no number beside a plus.
 pub fn joining_signs(text: &str) -> Vec<Span> {
     let mut all = Vec::new();
     let mut at = 0;
@@ -65,9 +65,9 @@ struct Conjunction {
     others: &'static str,
 }
 
-/// The words for "and", each with the codes of its languages and with other words.
+/// Returns the words for "and", each with the codes of its languages and with other words.
 fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    let lines = WORDS.lines().filter(|line| !line.starts_with('#'));
+    let lines = AND_WORDS.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| {
         let (word, rest) = line.split_once('\t')?;
         let (codes, others) = rest.split_once('\t')?;
@@ -106,8 +106,8 @@ impl Conjunction {
     }
 }
 
-/// Returns `text` with the word for "and" in place of the signs that join its words; `None` if it has
-/// none, or the language is not known.
+/// Returns `text` with the word for "and" in place of the signs that join its words; `None` if it
+/// has none, or the language is not known.
 pub fn with_joining_words(text: &str, language: &str) -> Option<String> {
     let joins = joining_signs(text);
     let conjunction = Conjunction::of(language).filter(|_| !joins.is_empty())?;
@@ -129,22 +129,22 @@ pub fn with_joining_words(text: &str, language: &str) -> Option<String> {
     Some(out + &text[at..])
 }
 
-/// Returns whether `translation` has fewer joining signs and words for "and" than `source`. `into` is
-/// the language of the translation, if known.
+/// Returns whether `translation` has fewer joining signs and words for "and" than `source`. `into`
+/// is the language of the translation, if known.
 pub fn loses_joins(source: &str, translation: &str, [from, into]: [Option<&str>; 2]) -> bool {
     let signs = joining_signs(source).len();
     if signs == 0 {
         return false;
     }
-    let found = translation.matches(['&', '＆', '+']).count();
-    // Without the words of the target language, those of the source are not expected.
+    let sign_count = translation.matches(['&', '＆', '+']).count();
+    // If the words of the target language are unknown, the source's words are not expected.
     let is_known = into.and_then(Conjunction::of).is_some();
     let words = if is_known {
         conjunctions(from, source)
     } else {
         0
     };
-    found + conjunctions(into, translation) < signs + words
+    sign_count + conjunctions(into, translation) < signs + words
 }
 
 /// Returns the number of words for "and" in `text`, in the `language`.
@@ -197,7 +197,7 @@ mod tests {
     /// In every language of the table, the word itself is found again.
     #[test]
     fn a_translation_with_the_word_loses_nothing() {
-        let lines = WORDS.lines().filter(|line| !line.starts_with('#'));
+        let lines = AND_WORDS.lines().filter(|line| !line.starts_with('#'));
         for code in lines.flat_map(|line| line.split('\t').nth(1).unwrap().split(' ')) {
             let text = with_joining_words("Tom & Max", code).unwrap_or_else(|| panic!("{code}"));
             assert!(

@@ -2,8 +2,8 @@
 
 use isolang::Language;
 
-/// The code in `known` that means the same language as `code`, in any notation of both: German is
-/// `de` (ISO 639-1), `deu` (639-3), `ger` (639-2), `de-DE` or `de_DE` (with a region) and
+/// Returns the code in `known` that means the same language as `code`, in any notation of both:
+/// German is `de` (ISO 639-1), `deu` (639-3), `ger` (639-2), `de-DE` or `de_DE` (with a region) and
 /// `deu_Latn` (with a script). A region or a script decides only among codes that have one.
 ///
 /// ```
@@ -21,17 +21,17 @@ pub fn find_language<'a>(
     code: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Result<&'a str, Vec<&'a str>> {
-    let asked = Code::of(code);
+    let wanted_code = Code::of(code);
     let fitting: Vec<&str> = known
         .into_iter()
-        .filter(|known| Code::of(known).fits(&asked))
+        .filter(|known| Code::of(known).fits(&wanted_code))
         .collect();
     if let [one] = fitting[..] {
         return Ok(one);
     }
     let known = fitting.iter().copied();
     let same_text = known.clone().find(|&known| known == code);
-    let same_code = known.clone().find(|known| Code::of(known) == asked);
+    let same_code = known.clone().find(|known| Code::of(known) == wanted_code);
     let plain = known.clone().find(|known| Code::of(known).is_plain());
     same_text.or(same_code).or(plain).ok_or(fitting)
 }
@@ -79,23 +79,25 @@ fn agree(a: &Option<String>, b: &Option<String>) -> bool {
     a.is_none() || b.is_none() || a == b
 }
 
-/// The code of ISO 639-3 for a `code` of any part of ISO 639, for a macrolanguage the code of its
-/// usual language; `code` itself if it is in none.
+/// Returns the code of ISO 639-3 for a `code` of any part of ISO 639, for a macrolanguage the code
+/// of its usual language; `code` itself if it is in none.
 fn language_of(code: &str) -> String {
     let iso = language(code).map(|language| language.to_639_3());
     let code = iso.unwrap_or(code);
-    entry(OF_MACROLANGUAGES, code).unwrap_or(code).to_owned()
+    entry(DEFAULTS_OF_MACROLANGUAGES, code)
+        .unwrap_or(code)
+        .to_owned()
 }
 
-/// The language with the two-letter or three-letter `code`, in any part of ISO 639: `de`, `deu` and
-/// `ger`.
+/// Returns the language with the two-letter or three-letter `code`, in any part of ISO 639: `de`,
+/// `deu` and `ger`.
 pub fn language(code: &str) -> Option<Language> {
     let code = code.to_ascii_lowercase();
-    let code = entry(OTHER, &code).unwrap_or(&code);
+    let code = entry(BIBLIOGRAPHIC_CODES, &code).unwrap_or(&code);
     Language::from_639_1(code).or_else(|| Language::from_639_3(code))
 }
 
-/// The meaning of `code` in `table`, a list of `code=meaning`.
+/// Returns the meaning of `code` in `table`, a list of `code=meaning`.
 fn entry(table: &'static str, code: &str) -> Option<&'static str> {
     let pairs = table.split_whitespace();
     let mut pairs = pairs.filter_map(|pair| pair.split_once('='));
@@ -104,11 +106,11 @@ fn entry(table: &'static str, code: &str) -> Option<&'static str> {
 }
 
 /// The codes of ISO 639-2 for bibliographies that differ from ISO 639-3.
-const OTHER: &str = "alb=sqi arm=hye baq=eus bur=mya chi=zho cze=ces dut=nld fre=fra geo=kat ger=deu \
+const BIBLIOGRAPHIC_CODES: &str = "alb=sqi arm=hye baq=eus bur=mya chi=zho cze=ces dut=nld fre=fra geo=kat ger=deu \
     gre=ell ice=isl mac=mkd mao=mri may=msa per=fas rum=ron slo=slk tib=bod wel=cym";
 
 /// Macrolanguages of ISO 639-3, and the default language of each, as in NLLB.
-const OF_MACROLANGUAGES: &str = "ara=arb aze=azj cmn=zho ekk=est fas=pes kur=kmr lav=lvs mlg=plt mon=khk msa=zsm \
+const DEFAULTS_OF_MACROLANGUAGES: &str = "ara=arb aze=azj cmn=zho ekk=est fas=pes kur=kmr lav=lvs mlg=plt mon=khk msa=zsm \
     nep=npi nor=nob ori=ory orm=gaz pus=pbt sqi=als swa=swh uzb=uzn yid=ydd grn=gug \
     aym=ayr";
 
@@ -160,7 +162,7 @@ mod tests {
 
     #[test]
     fn bibliographic_codes_name_no_other_language() {
-        for (code, other) in OTHER
+        for (code, other) in BIBLIOGRAPHIC_CODES
             .split_whitespace()
             .map(|pair| pair.split_once('=').unwrap())
         {

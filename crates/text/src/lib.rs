@@ -37,7 +37,7 @@ pub use placeables::{
 };
 pub use words::{
     Mark, Span, Word, are_particles, is_in_word, is_letter, is_unspaced, joined, mark, normalized,
-    overlaps, past, words,
+    overlap, overlaps, past, words,
 };
 
 const KEYCAP: char = '\u{20E3}';
@@ -56,7 +56,7 @@ pub fn is_invisible(c: char) -> bool {
         | 0x13430..=0x1343F | 0x1BCA0..=0x1BCA3 | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF)
 }
 
-/// `text` without its invisible characters, and with a space for the blank of Braille.
+/// Returns `text` without its invisible characters, and with a space for the blank of Braille.
 ///
 /// These stay: the tags after a black flag, layout controls after a hieroglyph, Mongolian selectors
 /// after a Mongolian letter, a variation selector after an emoji; a non-joiner and a joiner between
@@ -73,7 +73,7 @@ pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut text = without(None, &text.replace(BRAILLE_BLANK, " "), &stays);
-    for kind in 0..MEANT.len() {
+    for kind in 0..MEANINGFUL_INVISIBLES.len() {
         text = without(Some(kind), &text, &stays);
     }
     Cow::Owned(text)
@@ -81,7 +81,7 @@ pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// The kinds of invisible characters with a meaning, in the order of their rules. All other
 /// invisible characters are removed before.
-const MEANT: [RangeInclusive<char>; 6] = [
+const MEANINGFUL_INVISIBLES: [RangeInclusive<char>; 6] = [
     '\u{E0020}'..='\u{E007F}',
     '\u{13430}'..='\u{1343F}',
     '\u{180B}'..='\u{180F}',
@@ -90,9 +90,11 @@ const MEANT: [RangeInclusive<char>; 6] = [
     '\u{200D}'..='\u{200D}',
 ];
 
-/// The index in [`MEANT`] of the kind of `c`.
+/// Returns the index in [`MEANINGFUL_INVISIBLES`] of the kind of `c`.
 fn kind(c: char) -> Option<usize> {
-    MEANT.iter().position(|kind| kind.contains(&c))
+    MEANINGFUL_INVISIBLES
+        .iter()
+        .position(|kind| kind.contains(&c))
 }
 
 /// Returns whether `c` is a symbol that has a colour picture.
@@ -100,7 +102,7 @@ pub fn is_emoji(c: char) -> bool {
     !c.is_ascii() && c.is_emoji_char()
 }
 
-/// `text` without the invisible characters of the kind `judged` that have no meaning there.
+/// Returns `text` without the invisible characters of the kind `judged` that have no meaning there.
 fn without(judged: Option<usize>, text: &str, stays: &impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -147,7 +149,7 @@ fn joins(c: char) -> bool {
     is_joining && (c.is_alphabetic() || is_combining_mark(c))
 }
 
-/// The number of characters before each byte of `text`, and of all.
+/// Returns the number of characters before each byte of `text`, and of all.
 pub fn character_offsets(text: &str) -> Vec<usize> {
     let mut offsets = Vec::with_capacity(text.len() + 1);
     let mut count = 0;
@@ -159,9 +161,9 @@ pub fn character_offsets(text: &str) -> Vec<usize> {
     offsets
 }
 
-/// The rule as regular expressions, for programs in other languages: replace U+2800 by a space, and
-/// then remove the matches of each expression in turn; the result is the [visible] text. The syntax
-/// is common to Oniguruma and `fancy-regex`.
+/// Returns the rule as regular expressions, for programs in other languages: replace U+2800 by a
+/// space, and then remove the matches of each expression in turn; the result is the [visible] text.
+/// The syntax is common to Oniguruma and `fancy-regex`.
 pub fn patterns() -> impl Iterator<Item = &'static str> {
     include_str!("patterns.txt").lines()
 }

@@ -155,7 +155,7 @@ fn visible_is_idempotent() {
     }
 }
 
-/// The regular expressions of the rule, from the functions of the rule.
+/// Returns the regular expressions of the rule, from the functions of the rule.
 fn expected_patterns() -> Vec<String> {
     let of = |asked: Option<usize>| class(&|c| is_invisible(c) && kind(c) == asked);
     let is_meant = |c| is_invisible(c) && kind(c).is_some();
@@ -180,7 +180,7 @@ fn expected_patterns() -> Vec<String> {
     ]
 }
 
-/// The class of the characters that `is` names, as a regular expression.
+/// Returns the class of the characters that `is` names, as a regular expression.
 fn class(is: &dyn Fn(char) -> bool) -> String {
     let mut ranges: Vec<[u32; 2]> = Vec::new();
     for c in ('\0'..=char::MAX).filter(|&c| is(c)).map(u32::from) {

@@ -85,6 +85,11 @@ pub fn past(rest: impl Iterator<Item = char>, marks: impl Iterator<Item = char>)
     same.last().map_or(0, |(_, (_, end))| end)
 }
 
+/// Returns whether two ranges have a byte in common.
+pub fn overlap(one: &Span, other: &Span) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
 /// Returns whether `range` overlaps one of the ranges `all` (sorted, disjoint).
 pub fn overlaps(all: &[Span], range: &Span) -> bool {
     let next = all.partition_point(|other| other.end <= range.start);
@@ -153,10 +158,10 @@ pub fn words(text: &str) -> Vec<Word> {
 /// consonant except ㄹ, a vowel or ㄹ.
 const PARTICLES: &str = include_str!("particles.txt");
 /// Maximum number of consecutive particles, and of their syllables.
-const IN_A_ROW: usize = 4;
-const SYLLABLES: usize = 10;
+const MAX_PARTICLES: usize = 4;
+const MAX_PARTICLE_SYLLABLES: usize = 10;
 /// After one syllable, short particles make other words (`수도`, `길이`), except these.
-const OF_OBJECTS: [&str; 2] = ["을", "를"];
+const OBJECT_PARTICLES: [&str; 2] = ["을", "를"];
 
 /// Returns whether `rest`, attached to a word that ends in `word`, consists of particles that agree
 /// with its final sound. The sound of a word in another script is unknown.
@@ -165,10 +170,10 @@ pub fn are_particles(word: &str, rest: &str) -> bool {
         return false;
     };
     let is_syllable = final_of(last).is_some() && word.chars().nth(1).is_none();
-    let is_short = rest.chars().nth(1).is_none() && !OF_OBJECTS.contains(&rest);
-    rest.chars().nth(SYLLABLES).is_none()
+    let is_short = rest.chars().nth(1).is_none() && !OBJECT_PARTICLES.contains(&rest);
+    rest.chars().nth(MAX_PARTICLE_SYLLABLES).is_none()
         && !(is_syllable && is_short)
-        && is_row_of_particles(last, rest, IN_A_ROW)
+        && is_row_of_particles(last, rest, MAX_PARTICLES)
 }
 
 /// Returns whether `rest` consists of at most `most` particles. The first one follows `last`.

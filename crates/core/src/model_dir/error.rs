@@ -106,7 +106,7 @@ pub enum ModelDirProblem {
 }
 
 impl ModelDirProblem {
-    /// The error of the file or folder at `path`.
+    /// Returns the error of the file or folder at `path`.
     pub fn at(self, path: impl Into<PathBuf>) -> ModelDirError {
         ModelDirError {
             path: path.into(),

@@ -31,7 +31,7 @@ struct Entry {
 /// saving.
 ///
 /// # Errors
-/// A [`ModelDirError`] if a file cannot be read or the manifest cannot be written.
+/// Returns a [`ModelDirError`] if a file cannot be read or the manifest cannot be written.
 pub fn seal(dir: &Path) -> Result<()> {
     seal_files(dir, |_| true)
 }
@@ -40,7 +40,7 @@ pub fn seal(dir: &Path) -> Result<()> {
 /// see [`seal`]. Files that others put into `dir` stay unlisted, so that they may change.
 ///
 /// # Errors
-/// The errors of [`seal`], and an error if the manifest cannot be read.
+/// Returns the errors of [`seal`], and an error if the manifest cannot be read.
 pub fn seal_again(dir: &Path, new: &str) -> Result<()> {
     let listed = read_manifest(dir.into())?.files;
     seal_files(dir, |name| name == new || listed.contains_key(name))
@@ -70,7 +70,7 @@ fn seal_files(dir: &Path, is_listed: impl Fn(&str) -> bool) -> Result<()> {
 /// Returns the paths of the manifest of `dir` and of the files that it lists.
 ///
 /// # Errors
-/// A [`ModelDirError`] if the manifest cannot be read.
+/// Returns a [`ModelDirError`] if the manifest cannot be read.
 pub fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     let listed = read_manifest(dir.into())?.files.into_keys();
     let names = [MANIFEST.to_owned()].into_iter().chain(listed);
@@ -80,8 +80,8 @@ pub fn files(dir: &Path) -> Result<Vec<PathBuf>> {
 /// Checks size and hash of every file that the manifest of `source` lists.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the first file that is missing, changed, truncated or outside of
-/// the directory.
+/// Returns a [`ModelDirError`] that names the first file that is missing, changed, truncated or
+/// outside of the directory.
 pub fn verify<'a>(source: impl Into<Source<'a>>) -> Result<()> {
     verify_all(source.into(), |_| true)
 }
@@ -90,7 +90,7 @@ pub fn verify<'a>(source: impl Into<Source<'a>>) -> Result<()> {
 /// that each file is read once.
 ///
 /// # Errors
-/// The errors of [`verify`].
+/// Returns the errors of [`verify`].
 pub fn verify_before_load<'a>(source: impl Into<Source<'a>>) -> Result<()> {
     verify_all(source.into(), |name| name != WEIGHTS)
 }
@@ -129,7 +129,8 @@ fn check_hash(hash: &str, entry: &Entry, path: &Path) -> Result<()> {
 /// manifest does not list the file, even if it exists, because its content cannot be checked.
 ///
 /// # Errors
-/// A [`ModelDirError`] if the file is missing, changed, truncated or outside of the directory.
+/// Returns a [`ModelDirError`] if the file is missing, changed, truncated or outside of the
+/// directory.
 pub fn read<'a>(source: impl Into<Source<'a>>, name: &str) -> Result<Option<Vec<u8>>> {
     let source = source.into();
     let manifest = read_manifest(source)?;
@@ -225,7 +226,7 @@ fn read_manifest(source: Source) -> Result<Manifest> {
     serde_json::from_slice(&bytes).map_err(|e| ModelDirError::damaged(&path, e))
 }
 
-/// The number of bytes that `file` yields, and their hash.
+/// Returns the number of bytes that `file` yields, and their hash.
 fn hashed(mut file: impl Read) -> io::Result<(u64, String)> {
     let mut hash = Sha256::new();
     let bytes = io::copy(&mut file, &mut hash)?;

@@ -58,7 +58,7 @@ fn is_float32(compute: &ComputeType) -> bool {
 /// The directory is complete only after [`seal`].
 ///
 /// # Errors
-/// A [`ModelDirError`] if a file cannot be written.
+/// Returns a [`ModelDirError`] if a file cannot be written.
 pub fn save(dir: &Path, config: &dyn Seq2SeqConfig, model: &impl Parameters) -> Result<()> {
     save_parameters(dir, config, &named_parameters(model), ComputeType::Float32)
 }
@@ -68,7 +68,7 @@ pub fn save(dir: &Path, config: &dyn Seq2SeqConfig, model: &impl Parameters) -> 
 /// size.
 ///
 /// # Errors
-/// A [`ModelDirError`] if a file cannot be written.
+/// Returns a [`ModelDirError`] if a file cannot be written.
 pub fn save_parameters(
     dir: &Path,
     config: &dyn Seq2SeqConfig,
@@ -86,7 +86,7 @@ pub fn save_parameters(
 /// the parameters.
 ///
 /// # Errors
-/// A [`ModelDirError`] if a file cannot be written.
+/// Returns a [`ModelDirError`] if a file cannot be written.
 pub fn save_named<'a>(
     dir: &Path,
     config: &dyn Seq2SeqConfig,
@@ -112,7 +112,7 @@ fn write_config(dir: &Path, config: &dyn Seq2SeqConfig, compute: ComputeType) ->
 /// Reads the configuration in `source`. Its architecture must be one of this crate.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and the problem.
+/// Returns a [`ModelDirError`] that names the file and the problem.
 pub fn load_config<'a>(source: impl Into<Source<'a>>) -> Result<ModelConfig> {
     let source = source.into();
     let path = source.join(CONFIG);
@@ -140,10 +140,10 @@ fn read_fields(architecture: &str, fields: &Json) -> Option<serde_json::Result<M
     }
 }
 
-/// The default compute type of the model in `source`.
+/// Returns the default compute type of the model in `source`.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and the problem.
+/// Returns a [`ModelDirError`] that names the file and the problem.
 pub fn load_compute_type<'a>(source: impl Into<Source<'a>>) -> Result<ComputeType> {
     let source = source.into();
     match read_config(source)?["compute"].take() {
@@ -153,15 +153,15 @@ pub fn load_compute_type<'a>(source: impl Into<Source<'a>>) -> Result<ComputeTyp
     }
 }
 
-/// The content of `config.json`, in the known version of the format.
+/// Returns the content of `config.json`, in the known version of the format.
 fn read_config(source: Source) -> Result<Json> {
     let path = source.join(CONFIG);
     let bytes = read_checked(source, CONFIG)?;
     let value: Json =
         serde_json::from_slice(&bytes).map_err(|e| ModelDirError::damaged(&path, e))?;
-    let found = value["format_version"].as_u64().unwrap_or(0);
-    if found != u64::from(FORMAT_VERSION) {
-        return Err(ModelDirProblem::Version(found).at(path));
+    let version = value["format_version"].as_u64().unwrap_or(0);
+    if version != u64::from(FORMAT_VERSION) {
+        return Err(ModelDirProblem::Version(version).at(path));
     }
     Ok(value)
 }
@@ -170,7 +170,7 @@ fn read_config(source: Source) -> Result<Json> {
 /// crate.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and the problem.
+/// Returns a [`ModelDirError`] that names the file and the problem.
 pub fn load<'a>(source: impl Into<Source<'a>>, device: &Device) -> Result<(ModelConfig, Model)> {
     let source = source.into();
     let config = load_config(source)?;
@@ -184,7 +184,7 @@ pub fn load<'a>(source: impl Into<Source<'a>>, device: &Device) -> Result<(Model
 /// another parameter gives the rounded numbers.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and the problem.
+/// Returns a [`ModelDirError`] that names the file and the problem.
 pub fn load_packed<'a>(
     source: impl Into<Source<'a>>,
     device: &Device,
@@ -203,7 +203,7 @@ pub fn load_packed<'a>(
 /// configuration `config`, onto `device`.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and the problem.
+/// Returns a [`ModelDirError`] that names the file and the problem.
 pub fn load_as(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Result<Model> {
     let value = read_config(dir.into())?;
     let path = dir.join(CONFIG);
@@ -223,13 +223,13 @@ pub fn load_as(dir: &Path, config: &dyn Seq2SeqConfig, device: &Device) -> Resul
     build(dir.into(), config, device)
 }
 
-/// The model that `config` describes, with the parameters in `files`.
+/// Returns the model that `config` describes, with the parameters in `files`.
 fn build(files: Source, config: &dyn Seq2SeqConfig, device: &Device) -> Result<Model> {
     let tensors = parameters_of(files, config)?;
     Ok(with_tensors(files, config, device, tensors)?.0)
 }
 
-/// The model that `config` describes, with the parameters `tensors` of `files`.
+/// Returns the model that `config` describes, with the parameters `tensors` of `files`.
 fn with_tensors(
     files: Source,
     config: &dyn Seq2SeqConfig,
@@ -242,12 +242,12 @@ fn with_tensors(
     loaded.map_err(|error| ModelDirProblem::Parameters(error).at(files.join(WEIGHTS)))
 }
 
-/// The configuration and the parameters of the model in `dir`, read from the files without building
-/// the model: for programs that need no device. The total number of parameters is checked against
-/// the configuration; their names and shapes are not.
+/// Returns the configuration and the parameters of the model in `dir`, read from the files without
+/// building the model: for programs that need no device. The total number of parameters is checked
+/// against the configuration; their names and shapes are not.
 ///
 /// # Errors
-/// A [`ModelDirError`] that names the file and the problem.
+/// Returns a [`ModelDirError`] that names the file and the problem.
 pub fn load_parameters(dir: &Path) -> Result<(ModelConfig, StateDict)> {
     let config = load_config(dir)?;
     let parameters = parameters_of(dir.into(), config.as_ref())?;

@@ -42,7 +42,7 @@ impl<'a> From<&'a ModelFiles> for Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The folder, or the name of a model in memory.
+    /// Returns the folder, or the name of a model in memory.
     pub fn dir(self) -> &'a Path {
         match self {
             Self::Folder(dir) => dir,
@@ -50,7 +50,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The path of a file, for messages.
+    /// Returns the path of a file, for messages.
     pub fn join(self, name: &str) -> PathBuf {
         self.dir().join(name)
     }
@@ -71,7 +71,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The hash of a file in memory, if it was computed before.
+    /// Returns the hash of a file in memory, if it was computed before.
     pub(super) fn hash(self, name: &str) -> Option<&'a String> {
         let Self::Memory(files) = self else {
             return None;
@@ -134,7 +134,7 @@ fn open_file(path: &Path) -> Result<(File, u64)> {
     Ok((file, metadata.len()))
 }
 
-/// The first model directory by name in `dir`, or in a run in it.
+/// Returns the first model directory by name in `dir`, or in a run in it.
 fn model_in(dir: &Path, manifest: &str) -> Option<PathBuf> {
     let mut folders: Vec<PathBuf> = fs::read_dir(dir)
         .ok()?

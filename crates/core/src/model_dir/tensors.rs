@@ -19,18 +19,19 @@ use crate::parameters::{StateDict, StoredTensor};
 pub(super) type StoredTensors = BTreeMap<String, StoredTensor>;
 
 /// The number of bytes of the length of the header.
-const LENGTH: u64 = 8;
+const LENGTH_BYTES: u64 = 8;
 /// Smallest tensor, in bytes, that is hashed while the next one is read.
 const MIN_PARALLEL_BYTES: usize = 1 << 16;
 /// The number of bytes that are read at a time.
-const CHUNK: usize = 1 << 18;
+const CHUNK_BYTES: usize = 1 << 18;
 
 /// Reads the tensors in `bytes`, the content of the safetensors file `path`, as float32; a
 /// quantised matrix as its integers times the scales of their rows.
 ///
 /// # Errors
-/// [`ModelDirProblem::Damaged`](super::ModelDirProblem::Damaged) if the header is hostile or damaged, a tensor has another type, or
-/// the scales of a quantised matrix are missing or of another number than its rows.
+/// Returns [`ModelDirProblem::Damaged`](super::ModelDirProblem::Damaged) if the header is hostile
+/// or damaged, a tensor has another type, or the scales of a quantised matrix are missing or of
+/// another number than its rows.
 pub fn read_tensors(path: &Path, bytes: &[u8]) -> Result<StateDict> {
     read_from(path, &mut &*bytes, bytes.len() as u64, |_| ()).map(into_float32)
 }
@@ -47,7 +48,8 @@ pub(super) fn into_float32(tensors: StoredTensors) -> StateDict {
 /// matrices. Calls `seen` with all bytes in order, while it reads the next ones.
 ///
 /// # Errors
-/// The errors of [`read_tensors`]; [`ModelDirProblem::Io`](super::ModelDirProblem::Io) if `file` yields an error or ends early.
+/// Returns the errors of [`read_tensors`], and [`ModelDirProblem::Io`](super::ModelDirProblem::Io)
+/// if `file` yields an error or ends early.
 pub(super) fn read_from(
     path: &Path,
     file: &mut (impl Read + Send),
@@ -90,15 +92,15 @@ fn read_header(
     size: u64,
     seen: &mut impl FnMut(&[u8]),
 ) -> Result<Metadata> {
-    let mut length = [0; LENGTH as usize];
-    if size < LENGTH {
+    let mut length = [0; LENGTH_BYTES as usize];
+    if size < LENGTH_BYTES {
         return Err(too_short(path));
     }
     file.read_exact(&mut length)
         .map_err(|e| ModelDirError::io(path, e))?;
     seen(&length);
     let length = u64::from_le_bytes(length);
-    let left = size - LENGTH;
+    let left = size - LENGTH_BYTES;
     if length > left {
         return Err(too_short(path));
     }
@@ -163,7 +165,10 @@ fn read_elements<T: Pod>(file: &mut impl Read, count: usize) -> std::io::Result<
     burnformer_files::try_reserve(&mut elements, count)?;
     while elements.len() < count {
         let start = elements.len();
-        elements.resize((start + CHUNK / size_of::<T>()).min(count), T::zeroed());
+        elements.resize(
+            (start + CHUNK_BYTES / size_of::<T>()).min(count),
+            T::zeroed(),
+        );
         file.read_exact(bytemuck::cast_slice_mut(&mut elements[start..]))?;
     }
     Ok(elements)
@@ -202,7 +207,7 @@ fn with_scales(path: &Path, stored: BTreeMap<String, Stored>) -> Result<StoredTe
     Ok(tensors)
 }
 
-/// The scales, if there is one for each row of a matrix of this shape.
+/// Returns the scales, if there is one for each row of a matrix of this shape.
 fn of_rows((scales, shape): (Vec<f32>, Vec<usize>), matrix: &[usize]) -> Option<Vec<f32>> {
     (matrix.len() == 2 && shape == [matrix[0]]).then_some(scales)
 }
@@ -232,7 +237,7 @@ struct TensorBytes<'a> {
 /// Writes named tensors to `path` as float32 in the safetensors format.
 ///
 /// # Errors
-/// A [`ModelDirError`] if the file cannot be written.
+/// Returns a [`ModelDirError`] if the file cannot be written.
 pub fn write_tensors(path: &Path, tensors: &StateDict) -> Result<()> {
     let stored = tensors.iter().map(|(name, data)| as_float32(name, data));
     write_stored(path, stored.collect())
@@ -241,7 +246,7 @@ pub fn write_tensors(path: &Path, tensors: &StateDict) -> Result<()> {
 /// Writes `tensors` to `path` as [`write_tensors`] does, without a copy of them.
 ///
 /// # Errors
-/// A [`ModelDirError`] if the file cannot be written.
+/// Returns a [`ModelDirError`] if the file cannot be written.
 pub(super) fn write_named<'a>(
     path: &Path,
     tensors: impl Iterator<Item = NamedTensor<'a>>,
@@ -260,7 +265,7 @@ pub(super) fn write_named<'a>(
 /// under that name and `.scale`.
 ///
 /// # Errors
-/// A [`ModelDirError`] if the file cannot be written.
+/// Returns a [`ModelDirError`] if the file cannot be written.
 pub fn write_quantized(path: &Path, tensors: &StateDict) -> Result<()> {
     let mut stored = Vec::new();
     for (name, data) in tensors {
@@ -291,7 +296,7 @@ fn as_float32<'a>(name: &'a str, data: &'a TensorData) -> TensorBytes<'a> {
     }
 }
 
-/// The bytes of `values` in a file; their memory on a little-endian processor.
+/// Returns the bytes of `values` in a file; their memory on a little-endian processor.
 fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
     if cfg!(target_endian = "little") {
         bytemuck::cast_slice(values).into()
@@ -337,7 +342,7 @@ fn write_stored(path: &Path, mut stored: Vec<TensorBytes>) -> Result<()> {
     }
     let header = Metadata::new(None, infos).map_err(|e| ModelDirError::damaged(path, e))?;
     let mut header = serde_json::to_vec(&header).expect("a header is plain data");
-    header.resize(header.len().next_multiple_of(LENGTH as usize), b' ');
+    header.resize(header.len().next_multiple_of(LENGTH_BYTES as usize), b' ');
     let written = burnformer_files::write_with(path, |file| {
         file.write_all(&(header.len() as u64).to_le_bytes())?;
         file.write_all(&header)?;

@@ -56,7 +56,7 @@ impl Seq2SeqCache for RnnCache {
 }
 
 impl RnnDecoder {
-    /// A decoder with the sizes of `config`; its initial weights are a function of `key`.
+    /// Creates a decoder with the sizes of `config`; its initial weights are a function of `key`.
     pub fn new(config: &RnnConfig, key: RandomKey, device: &Device) -> Self {
         let &RnnConfig {
             d_model, d_hidden, ..
@@ -70,7 +70,7 @@ impl RnnDecoder {
         }
     }
 
-    /// A cache before the first target position, from the encoder states of both directions
+    /// Returns a cache before the first target position, from the encoder states of both directions
     /// (`[batch, len, d_hidden]` each) and the padding (`[batch, len]`, `true` hides).
     pub fn start(&self, [forward, backward]: [Tensor<3>; 2], padding: Tensor<2, Bool>) -> RnnCache {
         let state = self.initial.forward(at(&backward, 0)).tanh();
@@ -107,12 +107,12 @@ impl RnnDecoder {
         let [rows, len, d_model] = x.dims();
         let weight = self.cell.weight_ih.val();
         let [gates, all] = weight.dims();
-        let of_embedding = weight.clone().slice([0..gates, 0..d_model]);
-        let of_context = by_rows(weight.slice([0..gates, d_model..all]));
-        let inputs = self.cell.inputs(x, of_embedding);
+        let embedding_weight = weight.clone().slice([0..gates, 0..d_model]);
+        let context_weight = by_rows(weight.slice([0..gates, d_model..all]));
+        let inputs = self.cell.inputs(x, embedding_weight);
         let [_, source_len, _] = cache.annotations.dims();
         let next = self.cell.recurrence();
-        let mut found: Vec<Tensor<2>> = Vec::with_capacity(len);
+        let mut outputs: Vec<Tensor<2>> = Vec::with_capacity(len);
         let mut all_weights: Vec<Tensor<2>> = Vec::with_capacity(len);
         for index in 0..len {
             let weights = self.attention.weights(cache);
@@ -120,15 +120,15 @@ impl RnnDecoder {
                 .clone()
                 .matmul(cache.annotations.clone())
                 .flatten(0, 1);
-            let input = at(&inputs, index) + context.clone().matmul(of_context.clone());
+            let input = at(&inputs, index) + context.clone().matmul(context_weight.clone());
             cache.state = next(input, cache.state.clone());
-            found.push(Tensor::cat(vec![cache.state.clone(), context], 1));
+            outputs.push(Tensor::cat(vec![cache.state.clone(), context], 1));
             all_weights.push(weights.reshape([rows, source_len]));
         }
-        (Tensor::stack(found, 1), Tensor::stack(all_weights, 1))
+        (Tensor::stack(outputs, 1), Tensor::stack(all_weights, 1))
     }
 
-    /// The linear maps outside of the steps.
+    /// Returns the linear maps outside of the steps.
     pub(super) fn linears(&mut self) -> impl Iterator<Item = &mut Linear> {
         [
             &mut self.initial,

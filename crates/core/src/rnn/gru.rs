@@ -22,8 +22,8 @@ pub struct Gru {
 }
 
 impl Gru {
-    /// A unit for `input` features with states of `width`. The weights are Xavier-uniform, a
-    /// function of `key`; biases are zero.
+    /// Creates a unit for `input` features with states of `width`. The weights are Xavier-uniform,
+    /// a function of `key`; biases are zero.
     pub fn new(input: usize, width: usize, key: RandomKey, device: &Device) -> Self {
         let gates = 3 * width;
         Self {
@@ -35,9 +35,9 @@ impl Gru {
         }
     }
 
-    /// The states after each position of whole sequences, starting from a state of zeros. A padded
-    /// position (`true`) does not change the state. The inputs of all positions are projected in
-    /// one product.
+    /// Returns the states after each position of whole sequences, starting from a state of zeros. A
+    /// padded position (`true`) does not change the state. The inputs of all positions are
+    /// projected in one product.
     ///
     /// # Shapes
     /// `x`: `[batch, len, in]`, `padding`: `[batch, len]` → `[batch, len, width]`
@@ -59,8 +59,8 @@ impl Gru {
         Tensor::stack(states, 1)
     }
 
-    /// The projected inputs W·x + b, in the precision of the unit. `weight` holds the columns of W
-    /// for `x`.
+    /// Returns the projected inputs W·x + b, in the precision of the unit. `weight` holds the
+    /// columns of W for `x`.
     pub(super) fn inputs(&self, x: Tensor<3>, weight: Tensor<2>) -> Tensor<3> {
         linear_with(
             x,
@@ -92,18 +92,18 @@ impl Gru {
     }
 }
 
-/// The parts of the three gates: `[rows, 3·width]` → `[rows, width]` each.
+/// Returns the parts of the three gates: `[rows, 3·width]` → `[rows, width]` each.
 fn gates(x: &Tensor<2>, width: usize) -> [Tensor<2>; 3] {
     [0, 1, 2].map(|n| x.clone().slice_dim(1, n * width..(n + 1) * width))
 }
 
-/// The transposed `weight`, `[out, in]` → `[in, out]`. The multiplication writes it row by row, so
-/// that no step has to rearrange it.
+/// Returns the transposed `weight`, `[out, in]` → `[in, out]`. The multiplication writes it row by
+/// row, so that no step has to rearrange it.
 pub(super) fn by_rows(weight: Tensor<2>) -> Tensor<2> {
     weight.transpose().mul_scalar(1.0)
 }
 
-/// The values of `x` at position `index`: `[rows, len, features]` → `[rows, features]`.
+/// Returns the values of `x` at position `index`: `[rows, len, features]` → `[rows, features]`.
 pub(super) fn at(x: &Tensor<3>, index: usize) -> Tensor<2> {
     x.clone().slice_dim(1, index..index + 1).squeeze_dim(1)
 }

@@ -83,7 +83,7 @@ impl RnnConfig {
         2 * self.d_hidden
     }
 
-    /// The embeddings of source and target, and the output projection.
+    /// Returns the embeddings of source and target, and the output projection.
     pub(crate) fn embeddings(&self) -> SharedEmbeddingsConfig {
         let vocabularies = [self.source_vocab, self.target_vocab];
         SharedEmbeddingsConfig::new(vocabularies, self.d_model).with_sharing(self.sharing)

@@ -24,7 +24,7 @@ pub struct RnnEncoder {
 }
 
 impl RnnEncoder {
-    /// The states of both directions at each position.
+    /// Returns the states of both directions at each position.
     ///
     /// # Shapes
     /// `x`: `[batch, len, d_model]`, `padding`: `[batch, len]`, `true` hides → two tensors
@@ -148,7 +148,7 @@ impl RnnConfig {
     /// `device.autodiff()` to train.
     ///
     /// # Errors
-    /// The error of [`validate`](Self::validate).
+    /// Returns the error of [`validate`](Self::validate).
     pub fn init(&self, seed: u64, device: &Device) -> Result<Rnn, ConfigError> {
         self.validate()?;
         // The embeddings derive their keys by folding the numbers 0 to 3.

@@ -50,9 +50,9 @@ fn mask(
     hides: impl Fn(usize, usize, usize) -> bool,
 ) -> Tensor<4, Bool> {
     let hides = &hides;
-    let of_row =
+    let row_values =
         |row| (0..queries).flat_map(move |query| (0..keys).map(move |key| hides(row, query, key)));
-    let values: Vec<bool> = (0..rows).flat_map(of_row).collect();
+    let values: Vec<bool> = (0..rows).flat_map(row_values).collect();
     Tensor::from_data(
         TensorData::new(values, [rows, 1, queries, keys]),
         &Device::default(),
@@ -122,13 +122,13 @@ fn an_additive_bias_reaches_every_layer_of_both_stacks() {
     let AttentionBias::Additive { scores, .. } = &alibi else {
         unreachable!()
     };
-    let of_source = AttentionBias::Additive {
+    let source_bias = AttentionBias::Additive {
         scores: random([2, 4, 1, source_len]),
         mask: None,
     };
     let bias = DecoderBias {
         target: alibi.clone(),
-        source: of_source.clone(),
+        source: source_bias.clone(),
     };
     let whole = decoder.forward(x.clone(), &mut decoder.start(&source), &bias, RUN);
     let mut cache = decoder.start(&source);
@@ -140,7 +140,7 @@ fn an_additive_bias_reaches_every_layer_of_both_stacks() {
         };
         let bias = DecoderBias {
             target,
-            source: of_source.clone(),
+            source: source_bias.clone(),
         };
         let step = decoder.forward(x.clone().narrow(1, index, 1), &mut cache, &bias, RUN);
         assert!(

@@ -84,7 +84,7 @@ struct Sounds {
 
 /// Random words (`[BATCH, LEN]`) and their sounds; a function of `key`.
 fn batch(key: RandomKey, device: &Device) -> (Sounds, Vec<i32>) {
-    let of_letter = RandomKey::new(1).normal(LETTERS * FEATURES);
+    let letter_features = RandomKey::new(1).normal(LETTERS * FEATURES);
     let noise = key.fold(0).normal(BATCH * FRAMES * FEATURES);
     let draws = key.fold(1).uniform(2 * BATCH * LEN);
     let (mut frames, mut silence, mut words) = (vec![], vec![], vec![]);
@@ -99,7 +99,7 @@ fn batch(key: RandomKey, device: &Device) -> (Sounds, Vec<i32>) {
             silence.push(index >= sounding.len());
             let letter = sounding
                 .get(index)
-                .map(|letter| &of_letter[letter * FEATURES..]);
+                .map(|letter| &letter_features[letter * FEATURES..]);
             let features = (0..FEATURES).map(|n| letter.map_or(0.0, |features| features[n]));
             frames.extend(features);
         }

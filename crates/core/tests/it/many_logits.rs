@@ -32,8 +32,8 @@ fn run(config: &TransformerConfig, is_whole: bool) -> Vec<(String, Vec<f32>)> {
     let mut all = named_gradients(&model, &gradients);
     all.insert("smoothed".into(), smoothed.into_data());
     all.insert("nll".into(), nll.into_data());
-    let of_states = states.grad(&gradients).expect("a gradient");
-    all.insert("states".into(), of_states.into_data());
+    let states_gradient = states.grad(&gradients).expect("a gradient");
+    all.insert("states".into(), states_gradient.into_data());
     all.into_iter()
         .map(|(name, data)| (name, data.iter::<f32>().collect()))
         .collect()
@@ -41,8 +41,8 @@ fn run(config: &TransformerConfig, is_whole: bool) -> Vec<(String, Vec<f32>)> {
 
 #[test]
 fn its_parts_give_the_loss_and_the_gradients_of_the_whole() {
-    // A gradient of a state sums a term for each token, in another order. Its rounding errors grow as a
-    // random walk.
+    // A gradient of a state sums a term for each token, in another order. Its rounding errors grow
+    // as a random walk.
     let rounding = (VOCAB as f32).sqrt() * f32::EPSILON;
     for sharing in [EmbeddingSharing::All, EmbeddingSharing::None] {
         let mut config = TransformerConfig::tiny(VOCAB).with_width(16, 1);

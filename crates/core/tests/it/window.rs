@@ -226,15 +226,12 @@ fn training_cost_grows_with_the_length_and_not_with_its_square() {
         let pass = || {
             let inputs = inputs.clone().map(Tensor::require_grad);
             let operands = AttentionInputs::new(inputs.clone(), heads);
-            let context = match blocks {
-                true => {
-                    let dropout = Dropout::new(0.0);
-                    window_attention(operands, &sight, &dropout, Mode::Inference)
-                }
-                false => {
-                    let hidden = Some(mask.clone());
-                    burnformer_kernels::attention(AttentionInputs { hidden, ..operands }, None)
-                }
+            let context = if blocks {
+                let dropout = Dropout::new(0.0);
+                window_attention(operands, &sight, &dropout, Mode::Inference)
+            } else {
+                let hidden = Some(mask.clone());
+                burnformer_kernels::attention(AttentionInputs { hidden, ..operands }, None)
             };
             let gradients = context.sum().backward();
             inputs

@@ -13,7 +13,7 @@ impl Bits {
         Self { bytes, len }
     }
 
-    /// The bytes; the last one is filled up with zeros.
+    /// Returns the bytes; the last one is filled up with zeros.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -28,7 +28,7 @@ impl Bits {
         self.len += 1;
     }
 
-    /// The bit `index`; false beyond the end.
+    /// Returns the bit `index`; false beyond the end.
     pub fn get(&self, index: usize) -> bool {
         index < self.len && self.bytes[index / 8] >> (index % 8) & 1 == 1
     }

@@ -14,7 +14,7 @@ use crate::corpus::{LinePair, ParallelReader};
 use crate::error::{DataError, Result};
 use crate::hash::{Key, hex};
 use crate::tokenizer::Tokenizers;
-use crate::written::{temporary, unwritable};
+use crate::write::{temporary, unwritable};
 
 /// Number of pairs that are tokenised at a time. Together with [`CHUNK_BYTES`] it bounds the
 /// memory.
@@ -108,8 +108,8 @@ struct Writer {
     sentences: u64,
     tokens: u64,
     scratch: Vec<u8>,
-    /// For each pair, whether it continues the document of the pair before it; `None` in a text that is
-    /// not divided into documents.
+    /// For each pair, whether it continues the document of the pair before it; `None` in a text
+    /// that is not divided into documents.
     documents: Option<Bits>,
     /// If true, the last pair that was read is in the file.
     was_kept: bool,
@@ -143,8 +143,8 @@ impl Writer {
         self.file.write_all(&self.scratch)
     }
 
-    /// Notes whether `pair` continues a document. A pair that is dropped divides its document: nothing
-    /// before it is context of what follows.
+    /// Notes whether `pair` continues a document. A pair that is dropped divides its document:
+    /// nothing before it is context of what follows.
     fn mark(&mut self, pair: &LinePair, is_kept: bool) {
         if is_kept && let Some(documents) = &mut self.documents {
             documents.push(self.was_kept && !pair.begins);

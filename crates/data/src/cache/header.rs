@@ -12,7 +12,7 @@ const VERSION: u32 = 2;
 /// Number of bytes of a [`Header`].
 pub(super) const HEADER_BYTES: usize = 1024;
 /// Number of bytes of its checksum, in hexadecimal digits.
-const CHECKSUM: usize = 64;
+const CHECKSUM_BYTES: usize = 64;
 
 /// Counts and checksums of a cache file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,8 +23,8 @@ pub(super) struct Header {
     pub pairs: u32,
     pub tokens: u64,
     pub report: CleaningReport,
-    /// If true, a bit per pair follows the offsets: whether the pair continues the document of the pair
-    /// before it. The field is written only if it is set.
+    /// If true, a bit per pair follows the offsets: whether the pair continues the document of the
+    /// pair before it. The field is written only if it is set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_documents: bool,
     key: String,
@@ -40,7 +40,7 @@ pub(super) enum Width {
 }
 
 impl Width {
-    /// The smallest width for ids below `vocab_size`.
+    /// Returns the smallest width for ids below `vocab_size`.
     pub fn of(vocab_size: usize) -> Self {
         if vocab_size <= 1 << 16 {
             Self::Two
@@ -49,7 +49,7 @@ impl Width {
         }
     }
 
-    /// The width in bytes.
+    /// Returns the width in bytes.
     pub fn bytes(self) -> u64 {
         match self {
             Self::Two => 2,
@@ -86,7 +86,7 @@ impl Width {
 }
 
 impl Header {
-    /// The header of a cache for `key`, without the checksum of its body.
+    /// Returns the header of a cache for `key`, without the checksum of its body.
     pub fn new(width: Width, [pairs, tokens]: [u64; 2], report: CleaningReport, key: &Key) -> Self {
         Self {
             version: VERSION,
@@ -100,9 +100,9 @@ impl Header {
         }
     }
 
-    /// The header as bytes of the file.
+    /// Returns the header as bytes of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let width = HEADER_BYTES - CHECKSUM;
+        let width = HEADER_BYTES - CHECKSUM_BYTES;
         let json = serde_json::json!(self).to_string();
         let json = format!("{json:<width$}");
         (hex(&key_of(&[json.as_bytes()])) + &json).into_bytes()
@@ -110,7 +110,7 @@ impl Header {
 
     /// Parses a header and checks that it belongs to `key`. The error says what does not match.
     pub fn parse(bytes: &[u8; HEADER_BYTES], key: &Key) -> Result<Self, String> {
-        let (checksum, json) = bytes.split_at(CHECKSUM);
+        let (checksum, json) = bytes.split_at(CHECKSUM_BYTES);
         if hex(&key_of(&[json])).as_bytes() != checksum {
             return Err("it is not a token cache, or its header is damaged".to_owned());
         }
@@ -127,33 +127,35 @@ impl Header {
         Ok(header)
     }
 
-    /// The number of bytes of all tokens.
+    /// Returns the number of bytes of all tokens.
     pub fn token_bytes(&self) -> u64 {
         self.tokens.saturating_mul(self.width.bytes())
     }
 
-    /// The number of zeros that are hashed after the tokens, up to the next multiple of 8 bytes.
+    /// Returns the number of zeros that are hashed after the tokens, up to the next multiple of 8
+    /// bytes.
     pub fn zeros(&self) -> usize {
         self.token_bytes().wrapping_neg() as usize % 8
     }
 
-    /// The position of the offsets in the file. There is one per sentence, and one for the end.
+    /// Returns the position of the offsets in the file. There is one per sentence, and one for the
+    /// end.
     pub fn before_offsets(&self) -> u64 {
         self.token_bytes().saturating_add(HEADER_BYTES as u64)
     }
 
-    /// The number of bytes of all offsets.
+    /// Returns the number of bytes of all offsets.
     pub fn offset_bytes(&self) -> u64 {
         16 * u64::from(self.pairs) + 8
     }
 
-    /// The number of bytes of the whole file.
+    /// Returns the number of bytes of the whole file.
     pub fn file_bytes(&self) -> u64 {
         let before = self.before_offsets().saturating_add(self.offset_bytes());
         before.saturating_add(self.document_bytes())
     }
 
-    /// The number of bytes of the bits of documents.
+    /// Returns the number of bytes of the bits of documents.
     pub fn document_bytes(&self) -> u64 {
         if self.has_documents {
             u64::from(self.pairs).div_ceil(8)

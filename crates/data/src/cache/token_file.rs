@@ -47,7 +47,7 @@ impl TokenFile {
         })
     }
 
-    /// The header of the file.
+    /// Returns the header of the file.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -117,7 +117,7 @@ fn damaged(path: &Path, message: String) -> DataError {
 }
 
 /// Number of bytes that are read at a time; a multiple of the size of a token.
-const CHUNK: u64 = 1 << 18;
+const CHUNK_BYTES: u64 = 1 << 18;
 
 /// Reads a whole cache file in bounded memory and checks header, size and checksum.
 ///
@@ -158,9 +158,9 @@ fn read_hashed(
     mut each: impl FnMut(&[u8]),
 ) -> io::Result<()> {
     let mut left = count;
-    let mut chunk = vec![0; CHUNK as usize];
+    let mut chunk = vec![0; CHUNK_BYTES as usize];
     while left > 0 {
-        let chunk = &mut chunk[..left.min(CHUNK) as usize];
+        let chunk = &mut chunk[..left.min(CHUNK_BYTES) as usize];
         file.read_exact(chunk)?;
         hash.update(&*chunk);
         each(chunk);

@@ -146,7 +146,8 @@ pub enum TextError {
 burnformer_text::debug_as_message!(TextError);
 
 impl TextError {
-    /// The paths of the texts that the error names. The user may know such a text by another name.
+    /// Returns the paths of the texts that the error names. The user may know such a text by
+    /// another name.
     pub fn texts_mut(&mut self) -> Vec<&mut PathBuf> {
         match self {
             Self::NotFound(path)

@@ -124,7 +124,7 @@ impl LineReader {
         }
     }
 
-    /// The name of the file as it is shown in messages.
+    /// Returns the name of the file as it is shown in messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -158,7 +158,7 @@ impl LineReader {
         }))
     }
 
-    /// The column of `side` in a line of TSV.
+    /// Returns the column of `side` in a line of TSV.
     fn cell(&self, line: &str, side: Side) -> Result<String> {
         let (source, target, _) = columns(&self.path, self.number, line, self.last_column)?;
         Ok(match side {
@@ -284,7 +284,7 @@ impl LineReader {
         }
     }
 
-    /// The text, whether it may be used, and whether bytes were replaced.
+    /// Returns the text, whether it may be used, and whether bytes were replaced.
     fn decode(&self) -> Result<(String, bool, bool)> {
         match std::str::from_utf8(&self.bytes) {
             Ok(text) => Ok((text.to_owned(), true, false)),
@@ -332,8 +332,8 @@ pub(super) enum LastColumn {
     Document,
 }
 
-/// The columns of line `number` of the TSV file `path`: source, target and the name of the document,
-/// if there is one. Both texts are empty in an empty line.
+/// Returns the columns of line `number` of the TSV file `path`: source, target and the name of the
+/// document, if there is one. Both texts are empty in an empty line.
 pub(super) fn columns<'a>(
     path: &Path,
     number: u64,

@@ -58,8 +58,8 @@ pub enum CorpusPaths {
         /// The corpus in the other direction.
         reversed: Box<CorpusPaths>,
     },
-    /// A corpus that is divided into documents: by lines that are empty on both sides, or by the third
-    /// column of a TSV. Without them, it is one document.
+    /// A corpus that is divided into documents: by lines that are empty on both sides, or by the
+    /// third column of a TSV. Without them, it is one document.
     Documents {
         /// The corpus.
         documents: Box<CorpusPaths>,
@@ -67,7 +67,8 @@ pub enum CorpusPaths {
 }
 
 impl CorpusPaths {
-    /// A corpus of two files, where line n of one is the translation of line n of the other.
+    /// Creates a corpus of two files, where line n of one is the translation of line n of the
+    /// other.
     pub fn pair(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Self {
         Self::Pair {
             source: source.into(),
@@ -75,27 +76,27 @@ impl CorpusPaths {
         }
     }
 
-    /// A corpus of one file with lines `source<TAB>target`.
+    /// Creates a corpus of one file with lines `source<TAB>target`.
     pub fn tsv(path: impl Into<PathBuf>) -> Self {
         Self::Tsv { tsv: path.into() }
     }
 
-    /// The corpus in the other direction.
+    /// Returns the corpus in the other direction.
     pub fn reversed(self) -> Self {
         Self::Reversed {
             reversed: Box::new(self),
         }
     }
 
-    /// The corpus divided into documents.
+    /// Returns the corpus divided into documents.
     pub fn in_documents(self) -> Self {
         Self::Documents {
             documents: Box::new(self),
         }
     }
 
-    /// The files, source first; of a reversed corpus in the order of the corpus in the other
-    /// direction.
+    /// Returns the files, source first; of a reversed corpus in the order of the corpus in the
+    /// other direction.
     pub fn files(&self) -> Vec<&Path> {
         match self {
             Self::Reversed { reversed } => reversed.files(),

@@ -15,7 +15,7 @@ use super::is_standard_input;
 
 /// The magic numbers of gzip and zstd: the first bytes of a compressed text.
 pub const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
-const BUFFER: usize = 1 << 16;
+const BUFFER_BYTES: usize = 1 << 16;
 
 /// An open text, and whether it is decompressed while it is read.
 pub(super) struct OpenText {
@@ -50,11 +50,17 @@ pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<O
     let head = read_head(&mut raw).map_err(|cause| TextError::Unreadable(path.into(), cause))?;
     let [gzip, zstd] = COMPRESSED.map(|magic| head.starts_with(magic));
     check_name(path, &head, gzip, zstd)?;
-    let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(raw));
+    let whole = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head).chain(raw));
     let reader: Box<dyn BufRead + Send> = if gzip {
-        Box::new(BufReader::with_capacity(BUFFER, GzipReader::new(whole)))
+        Box::new(BufReader::with_capacity(
+            BUFFER_BYTES,
+            GzipReader::new(whole),
+        ))
     } else if zstd {
-        Box::new(BufReader::with_capacity(BUFFER, ZstdReader::new(whole)))
+        Box::new(BufReader::with_capacity(
+            BUFFER_BYTES,
+            ZstdReader::new(whole),
+        ))
     } else {
         Box::new(whole)
     };
@@ -68,7 +74,7 @@ pub(super) fn decompress(path: &Path, mut raw: Box<dyn Read + Send>) -> Result<O
 /// program that writes a short line and waits for the answer must get it.
 fn read_head(raw: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    let mut buffer = vec![0; BUFFER];
+    let mut buffer = vec![0; BUFFER_BYTES];
     while may_be_compressed(&head) {
         match raw.read(&mut buffer) {
             Ok(0) => break,
@@ -107,7 +113,7 @@ fn check_name(path: &Path, head: &[u8], gzip: bool, zstd: bool) -> Result<()> {
 
 /// Refuses text that begins like UTF-16 or UTF-32.
 pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
-    let first = &first[..first.len().min(BUFFER)];
+    let first = &first[..first.len().min(BUFFER_BYTES)];
     let line = first
         .split_inclusive(|&byte| byte == b'\n')
         .next()
@@ -121,9 +127,9 @@ pub(super) fn check_encoding(path: &Path, first: &[u8]) -> Result<()> {
     })
 }
 
-/// The name that `iconv` has for the encoding of a text that begins with `first`, if its units are
-/// wider than a byte. The signs are a byte-order mark, or zero bytes, which text in UTF-8 or in an
-/// 8-bit encoding does not have.
+/// Returns the name that `iconv` has for the encoding of a text that begins with `first`, if its
+/// units are wider than a byte. The signs are a byte-order mark, or zero bytes, which text in UTF-8
+/// or in an 8-bit encoding does not have.
 fn wide_encoding(first: &[u8]) -> Option<&'static str> {
     if [b"\xff\xfe", b"\xfe\xff"]
         .iter()
@@ -156,7 +162,7 @@ fn wide_encoding(first: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Every second byte of `bytes`, from `start` on.
+/// Returns every second byte of `bytes`, from `start` on.
 fn every_second(bytes: &[u8], start: usize) -> impl Iterator<Item = u8> {
     bytes.iter().copied().skip(start).step_by(2)
 }
@@ -182,8 +188,8 @@ fn of_ideographs(first: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The number of spaces, line ends and full stops in `bytes` as UTF-16 with units read by `unit`;
-/// `None` if the bytes are not text in this order.
+/// Returns the number of spaces, line ends and full stops in `bytes` as UTF-16 with units read by
+/// `unit`; `None` if the bytes are not text in this order.
 fn count_blanks(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<usize> {
     let units = bytes.as_chunks::<2>().0.iter().map(|bytes| unit(*bytes));
     let text = String::from_utf16(&units.collect::<Vec<_>>()).ok()?;
@@ -205,7 +211,7 @@ fn is_letter_or_mark(c: char) -> bool {
     }
 }
 
-/// The error for a failed `open`.
+/// Returns the error for a failed `open`.
 pub(crate) fn open_error(path: &Path, cause: io::Error) -> TextError {
     match cause.kind() {
         io::ErrorKind::NotFound => TextError::NotFound(path.into()),
@@ -245,8 +251,8 @@ enum Pipe {
 
 impl Pipe {
     fn of(path: &Path) -> Self {
-        let of_input = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
-        if of_input.iter().any(|name| path.as_os_str() == *name) {
+        let input_names = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+        if input_names.iter().any(|name| path.as_os_str() == *name) {
             return Self::StandardInput;
         }
         node(path).map_or_else(

@@ -17,8 +17,8 @@ pub struct LinePair {
     pub target: String,
     /// `false` if a side was not UTF-8 and such lines are skipped.
     pub valid: bool,
-    /// If true, the pair is the first of a document, or an empty pair between two. Always false in a text
-    /// that is not [divided into documents](CorpusPaths::Documents).
+    /// If true, the pair is the first of a document, or an empty pair between two. Always false in
+    /// a text that is not [divided into documents](CorpusPaths::Documents).
     pub begins: bool,
 }
 
@@ -107,8 +107,8 @@ impl ParallelReader {
     ///
     /// # Errors
     /// Returns the errors of [`LineReader::next_line`], and an error for an empty corpus, unequal
-    /// line counts, a TSV line without exactly two columns, or in a text that is divided into documents
-    /// a pair that is empty on one side only.
+    /// line counts, a TSV line without exactly two columns, or in a text that is divided into
+    /// documents a pair that is empty on one side only.
     pub fn next_pair(&mut self) -> Result<Option<LinePair>> {
         let last = match self.document {
             Some(_) => LastColumn::Document,
@@ -184,7 +184,7 @@ impl ParallelReader {
 }
 
 impl Input {
-    /// The file of a side.
+    /// Returns the file of a side.
     fn path(&self, side: Side) -> &Path {
         match (self, side) {
             (Self::Pair(source, _), Side::Source) => source.path(),
@@ -300,7 +300,7 @@ pub fn check_line_counts<'a>(texts: impl Iterator<Item = (u64, &'a Path)> + Clon
     }
 }
 
-/// The error for sides of unequal length; an empty side is reported as empty.
+/// Returns the error for sides of unequal length; an empty side is reported as empty.
 fn mismatch(shorter: &LineReader, longer: &mut LineReader) -> Result<TextError> {
     if shorter.lines_read() == 0 {
         return Ok(TextError::Empty(shorter.path().into()));
@@ -313,7 +313,7 @@ fn mismatch(shorter: &LineReader, longer: &mut LineReader) -> Result<TextError> 
     })
 }
 
-/// The next pair, and the name of its document.
+/// Returns the next pair, and the name of its document.
 fn next_of_tsv(
     tsv: &mut LineReader,
     last: LastColumn,

@@ -131,12 +131,12 @@ impl BatchSampler {
         Ok(())
     }
 
-    /// The corpus.
+    /// Returns the corpus.
     pub fn corpus(&self) -> &Arc<TokenizedCorpus> {
         &self.corpus
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn settings(&self) -> &SamplerSettings {
         &self.settings
     }
@@ -146,7 +146,7 @@ impl BatchSampler {
         self.corpus.len() - self.fitting
     }
 
-    /// The position before the first batch of the first epoch.
+    /// Returns the position before the first batch of the first epoch.
     pub fn start(&self) -> SamplerState {
         SamplerState {
             seed: self.settings.seed,
@@ -155,7 +155,7 @@ impl BatchSampler {
         }
     }
 
-    /// The pairs of `blocks` that fit the budget.
+    /// Returns the pairs of `blocks` that fit the budget.
     fn entries(&self, blocks: impl IntoIterator<Item = Range<usize>>) -> Result<Vec<Entry>> {
         let SamplerSettings {
             budget, multiple, ..
@@ -181,7 +181,7 @@ impl BatchSampler {
         Ok(cut(&self.entries(self.corpus.blocks())?, &self.settings))
     }
 
-    /// The largest numbers of source and target columns, `</s>` and padding to
+    /// Returns the largest numbers of source and target columns, `</s>` and padding to
     /// [`multiple`](SamplerSettings::multiple) included, that a batch of any epoch can have.
     pub fn most_columns(&self) -> [usize; 2] {
         columns(self.longest, self.settings.multiple)
@@ -210,7 +210,7 @@ impl BatchSampler {
         ))
     }
 
-    /// The number of windows of an epoch.
+    /// Returns the number of windows of an epoch.
     pub fn windows(&self) -> usize {
         match self.corpus.parts() {
             [] => self.corpus.len().div_ceil(self.settings.window),
@@ -218,8 +218,8 @@ impl BatchSampler {
         }
     }
 
-    /// The plan of a window of an epoch: a pure function of the corpus, the settings, `seed`,
-    /// `epoch` and `number`.
+    /// Returns the plan of a window of an epoch: a pure function of the corpus, the settings,
+    /// `seed`, `epoch` and `number`.
     ///
     /// # Errors
     /// Returns the errors of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
@@ -256,7 +256,7 @@ impl BatchSampler {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of batches of an epoch up to the end of each window.
+    /// Returns the number of batches of an epoch up to the end of each window.
     pub(super) fn ends(&self, seed: u64, epoch: u64) -> Result<Arc<Vec<u64>>> {
         let key = [seed, epoch];
         if let Some((_, ends)) = self
@@ -278,7 +278,7 @@ impl BatchSampler {
         Ok(ends)
     }
 
-    /// The number of batches of an epoch.
+    /// Returns the number of batches of an epoch.
     ///
     /// # Errors
     /// Returns the errors of [`TokenizedCorpus::lengths`](crate::TokenizedCorpus::lengths).
@@ -286,7 +286,7 @@ impl BatchSampler {
         Ok(self.ends(seed, epoch)?.last().copied().unwrap_or(0))
     }
 
-    /// The blocks of pairs of a window.
+    /// Returns the blocks of pairs of a window.
     fn blocks_of(&self, seed: u64, epoch: u64, number: usize) -> Vec<Range<usize>> {
         let windows = self.windows();
         let mut blocks: Vec<u32> = (0..self.corpus.blocks().count() as u32).collect();
@@ -301,7 +301,7 @@ impl BatchSampler {
             .collect()
     }
 
-    /// The pairs of an epoch of a mixture, drawn by the weights of its `parts`.
+    /// Returns the pairs of an epoch of a mixture, drawn by the weights of its `parts`.
     fn drawn(&self, parts: &[MixedPart], seed: u64, epoch: u64) -> Vec<Entry> {
         let drawable: Vec<&[Entry]> = parts.iter().map(|part| self.drawable(part)).collect();
         let shares = parts.iter().zip(&drawable);
@@ -318,24 +318,24 @@ impl BatchSampler {
         entries
     }
 
-    /// The pairs of `part` that fit the budget.
+    /// Returns the pairs of `part` that fit the budget.
     fn drawable(&self, part: &MixedPart) -> &[Entry] {
         &self.mixture[self.index(part.pairs.start)..self.index(part.pairs.end)]
     }
 
-    /// The index in the mixture of the first entry from `pair` on.
+    /// Returns the index in the mixture of the first entry from `pair` on.
     fn index(&self, pair: u32) -> usize {
         self.mixture.partition_point(|entry| entry.pair < pair)
     }
 }
 
-/// The larger number on each side.
+/// Returns the larger number on each side.
 fn larger([a, b]: [u32; 2], [c, d]: [u32; 2]) -> [u32; 2] {
     [a.max(c), b.max(d)]
 }
 
-/// The pairs of an epoch. `pairs` are shuffled again and again into an endless sequence, and each
-/// epoch takes its next `count` pairs. `domain` names the sequence.
+/// Returns the pairs of an epoch. `pairs` are shuffled again and again into an endless sequence,
+/// and each epoch takes its next `count` pairs. `domain` names the sequence.
 fn draw(pairs: &[Entry], count: u64, domain: &str, seed: u64, epoch: u64) -> Vec<Entry> {
     let all = pairs.len() as u64;
     if all == 0 {

@@ -73,8 +73,8 @@ impl UpdateStream {
         })
     }
 
-    /// The position of the next batch; after the last batch of an epoch the beginning of the next
-    /// one.
+    /// Returns the position of the next batch; after the last batch of an epoch the beginning of
+    /// the next one.
     fn state(&self) -> SamplerState {
         let SamplerState {
             seed,

@@ -87,17 +87,17 @@ impl Text {
         text
     }
 
-    /// The slot of the symbol after the symbol at `slot`.
+    /// Returns the slot of the symbol after the symbol at `slot`.
     fn next(&self, slot: u32) -> u32 {
         slot + u32::from(self.widths[slot as usize])
     }
 
-    /// The slot of the symbol before the symbol at `slot`.
+    /// Returns the slot of the symbol before the symbol at `slot`.
     fn previous(&self, slot: u32) -> u32 {
         slot - u32::from(self.widths[slot as usize - 1])
     }
 
-    /// The symbols at two slots; `None` if one of the slots is a gap between two words.
+    /// Returns the symbols at two slots; `None` if one of the slots is a gap between two words.
     fn pair(&self, left: u32, right: u32) -> Option<Pair> {
         let pair = (self.symbols[left as usize], self.symbols[right as usize]);
         (pair.0 != GAP && pair.1 != GAP).then_some(pair)
@@ -170,15 +170,15 @@ impl Learner {
     fn count_pairs(&mut self) {
         for slot in 1..self.text.symbols.len() as u32 - 1 {
             if let Some(pair) = self.text.pair(slot, slot + 1) {
-                let found = self.pairs.entry(pair).or_default();
-                found.count += self.text.count(slot);
-                found.positions.push(slot);
+                let occurrences = self.pairs.entry(pair).or_default();
+                occurrences.count += self.text.count(slot);
+                occurrences.positions.push(slot);
             }
         }
         self.heap.extend(
             self.pairs
                 .iter()
-                .map(|(&pair, found)| (found.count, Reverse(pair))),
+                .map(|(&pair, occurrences)| (occurrences.count, Reverse(pair))),
         );
     }
 
@@ -186,7 +186,7 @@ impl Learner {
         self.pairs.get(&pair).map_or(0, |found| found.count)
     }
 
-    /// The pair with the highest count; among equal counts, the one with the lowest ids.
+    /// Returns the pair with the highest count; among equal counts, the one with the lowest ids.
     fn most_frequent(&mut self) -> Option<Pair> {
         while let Some((count, Reverse(pair))) = self.heap.pop() {
             let now = self.count_of(pair);
@@ -209,7 +209,7 @@ impl Learner {
         self.chars(a) + self.chars(b) > self.max_piece_chars
     }
 
-    /// The number of characters of a token.
+    /// Returns the number of characters of a token.
     fn chars(&self, id: u32) -> usize {
         self.tokens[id as usize].chars().count()
     }
@@ -231,7 +231,7 @@ impl Learner {
         }
     }
 
-    /// The id of the joined token, which may exist already (`a`+`bc` and `ab`+`c`).
+    /// Returns the id of the joined token, which may exist already (`a`+`bc` and `ab`+`c`).
     fn token_for(&mut self, (a, b): Pair) -> u32 {
         let text = format!("{}{}", self.tokens[a as usize], self.tokens[b as usize]);
         let next = self.tokens.len() as u32;
@@ -256,8 +256,8 @@ impl Learner {
         let after = self.text.next(right);
         let count = self.text.count(left);
         for gone in [self.text.pair(before, left), self.text.pair(right, after)] {
-            if let Some(found) = gone.and_then(|gone| self.pairs.get_mut(&gone)) {
-                found.count -= count;
+            if let Some(occurrences) = gone.and_then(|gone| self.pairs.get_mut(&gone)) {
+                occurrences.count -= count;
             }
         }
         self.text.join(left, right, token);
@@ -266,9 +266,9 @@ impl Learner {
             (left, self.text.pair(left, after)),
         ] {
             if let Some(come) = come {
-                let found = self.pairs.entry(come).or_default();
-                found.count += count;
-                found.positions.push(position);
+                let occurrences = self.pairs.entry(come).or_default();
+                occurrences.count += count;
+                occurrences.positions.push(position);
                 risen.insert(come);
             }
         }

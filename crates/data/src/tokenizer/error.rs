@@ -92,7 +92,7 @@ pub enum TokenizerError {
 burnformer_text::debug_as_message!(TokenizerError);
 
 impl TokenizerError {
-    /// The error for a failure of the trainer.
+    /// Returns the error for a failure of the trainer.
     pub(super) fn training(error: impl ToString) -> Self {
         Self::Training(error.to_string())
     }

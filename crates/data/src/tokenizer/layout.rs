@@ -26,8 +26,8 @@ fn replace(pattern: Value, content: &str) -> Value {
     json!({"type": "Replace", "pattern": pattern, "content": content})
 }
 
-/// The normaliser with the steps `first` before the usual ones. Every step is a function of the
-/// text only, and is the same in training, encoding and Python.
+/// Returns the normaliser with the steps `first` before the usual ones. Every step is a function of
+/// the text only, and is the same in training, encoding and Python.
 fn normalizer(first: Vec<Value>) -> Value {
     let steps = [
         json!({"type": "NFC"}),
@@ -40,8 +40,9 @@ fn normalizer(first: Vec<Value>) -> Value {
     json!({"type": "Sequence", "normalizers": ([&first[..], &steps].concat())})
 }
 
-/// The normaliser in files. It first removes invisible characters, for programs that read the file
-/// without this crate. A [`Tokenizer`](super::Tokenizer) removes them itself, which is faster.
+/// Returns the normaliser in files. It first removes invisible characters, for programs that read
+/// the file without this crate. A [`Tokenizer`](super::Tokenizer) removes them itself, which is
+/// faster.
 pub(super) fn whole_normalizer() -> Value {
     let rule = burnformer_text::patterns().map(|pattern| replace(json!({ "Regex": pattern }), ""));
     let blank = replace(json!({"String": "\u{2800}"}), " ");
@@ -74,8 +75,8 @@ fn pre_tokenizer(settings: &TokenizerSettings) -> Value {
     json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false})
 }
 
-/// The decoder, which undoes the normaliser: `▁` becomes a space, bytes become characters, and the
-/// first space is removed.
+/// Returns the decoder, which undoes the normaliser: `▁` becomes a space, bytes become characters,
+/// and the first space is removed.
 fn decoder() -> Value {
     json!({"type": "Sequence", "decoders": [
         {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
@@ -85,8 +86,8 @@ fn decoder() -> Value {
     ]})
 }
 
-/// The special tokens with their ids: those of every vocabulary, and the `further` ones, which
-/// begin at `first`.
+/// Returns the special tokens with their ids: the tokens of every vocabulary, and the `further`
+/// ones, which begin at `first`.
 fn added_tokens(further: &[String], first: usize) -> Vec<Value> {
     let usual = special::TOKENS.into_iter().enumerate();
     let further = further.iter().map(String::as_str);
@@ -99,7 +100,7 @@ fn added_tokens(further: &[String], first: usize) -> Vec<Value> {
         .collect()
 }
 
-/// The complete `tokenizer.json` of the pieces `tokens` and their `merges`. The special
+/// Returns the complete `tokenizer.json` of the pieces `tokens` and their `merges`. The special
 /// tokens `further` follow the pieces.
 pub(super) fn document(
     tokens: &[String],
@@ -116,7 +117,8 @@ pub(super) fn document(
     })
 }
 
-/// A tokeniser with only the special tokens, for its normaliser and its division into words.
+/// Creates a tokeniser with only the special tokens, for its normaliser and its division into
+/// words.
 pub(super) fn empty(settings: &TokenizerSettings) -> Result<tokenizers::Tokenizer> {
     let tokens = special::TOKENS.map(String::from);
     parse(document(&tokens, &[], &[], settings))
@@ -127,7 +129,7 @@ pub(super) fn parse(document: Value) -> Result<tokenizers::Tokenizer> {
     Ok(serde_json::from_value(document).map_err(TokenizerError::training)?)
 }
 
-/// The model of a `tokenizer.json` by BPE.
+/// Returns the model of a `tokenizer.json` by BPE.
 fn bpe_json(tokens: &[String], merges: &[(String, String)]) -> Value {
     let vocab: serde_json::Map<String, Value> = tokens
         .iter()
@@ -141,13 +143,13 @@ fn bpe_json(tokens: &[String], merges: &[(String, String)]) -> Value {
     })
 }
 
-/// The name of the token for `byte`.
+/// Returns the name of the token for `byte`.
 fn byte_token(byte: u8) -> String {
     format!("<0x{byte:02X}>")
 }
 
-/// The tokens that do not depend on the text, in the order of their ids: the special tokens, then
-/// the 256 bytes.
+/// Returns the tokens that do not depend on the text, in the order of their ids: the special
+/// tokens, then the 256 bytes.
 pub(super) fn fixed_tokens() -> Vec<String> {
     special::TOKENS
         .iter()

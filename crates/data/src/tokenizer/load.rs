@@ -46,7 +46,7 @@ impl Tokenizer {
         let added = json
             .as_object_mut()
             .and_then(|fields| fields.remove("added_tokens"));
-        let tells_rule = layout::leave_out_rule(&mut json);
+        let writes_normalizer = layout::leave_out_rule(&mut json);
         checks::before_parsing(&json).map_err(|refusal| refused(name, refusal))?;
         // The checked value is parsed, not the bytes: a key that occurs twice in the file occurs
         // once in `json`.
@@ -61,8 +61,8 @@ impl Tokenizer {
         parsed(name, || inner.add_tokens(added))?;
         check_special_tokens(name, &inner)?;
         let tokenizer = Self {
-            tells_rule,
-            ..Self::wrap(inner)
+            writes_normalizer,
+            ..Self::from_hugging_face(inner)
         };
         let Kind::HuggingFace(inner) = &tokenizer.kind else {
             return Ok(tokenizer);
@@ -97,8 +97,8 @@ impl Tokenizer {
         Ok(Self {
             kind: Kind::SentencePiece(Box::new(inner)),
             vocab_size,
-            keeps_invisible: true,
-            tells_rule: false,
+            keeps_invisible_chars: true,
+            writes_normalizer: false,
             words: Default::default(),
         })
     }
@@ -134,7 +134,7 @@ fn parsed<T, E: ToString>(name: &Path, work: impl FnOnce() -> Result<T, E>) -> R
     result.map_err(|error| invalid(name, error))
 }
 
-/// The error for a part of the file that the library cannot run.
+/// Returns the error for a part of the file that the library cannot run.
 fn refused(name: &Path, refusal: Refusal) -> TokenizerError {
     TokenizerError::Part {
         path: name.into(),

@@ -40,7 +40,7 @@ pub use train::TokenizerTrainer;
 
 use crate::error::Result;
 use crate::special;
-use crate::written::write_atomically;
+use crate::write::write_atomically;
 use sentencepiece::SentencePieceTokenizer;
 use word_cache::WordCache;
 
@@ -51,9 +51,9 @@ pub struct Tokenizer {
     kind: Kind,
     vocab_size: usize,
     /// If true, invisible characters are encoded too.
-    keeps_invisible: bool,
+    keeps_invisible_chars: bool,
     /// If true, its `tokenizer.json` tells other readers to remove invisible characters.
-    tells_rule: bool,
+    writes_normalizer: bool,
     /// The ids of words that occurred in large batches of texts, if the tokeniser can be cached by
     /// words.
     words: Arc<OnceLock<Option<WordCache>>>,
@@ -62,7 +62,7 @@ pub struct Tokenizer {
 /// Smallest number of texts in a batch that uses the word cache.
 const MIN_CACHED_BATCH: usize = 1024;
 /// Number of texts that a thread encodes at a time.
-const CHUNK: usize = 256;
+const CHUNK_TEXTS: usize = 256;
 
 /// The library that wrote the files of a tokeniser.
 #[derive(Clone)]
@@ -76,7 +76,7 @@ impl Tokenizer {
     /// as ordinary text, so that input cannot end its own sentence. Truncation and padding in the
     /// file are ignored: cleaning and [`Batch`](crate::Batch) decide on lengths. Dropout of merges
     /// is ignored too, because it would encode the same text differently each time.
-    fn wrap(mut inner: tokenizers::Tokenizer) -> Self {
+    fn from_hugging_face(mut inner: tokenizers::Tokenizer) -> Self {
         inner.set_encode_special_tokens(true);
         inner.with_padding(None);
         inner
@@ -95,8 +95,8 @@ impl Tokenizer {
         Self {
             kind: Kind::HuggingFace(Box::new(inner)),
             vocab_size,
-            keeps_invisible: false,
-            tells_rule: false,
+            keeps_invisible_chars: false,
+            writes_normalizer: false,
             words: Arc::default(),
         }
     }
@@ -119,7 +119,7 @@ impl Tokenizer {
         match &self.kind {
             Kind::HuggingFace(inner) => {
                 let mut inner = inner.clone();
-                if self.tells_rule {
+                if self.writes_normalizer {
                     let whole: Option<NormalizerWrapper> =
                         serde_json::from_value(layout::whole_normalizer()).ok();
                     inner
@@ -136,7 +136,7 @@ impl Tokenizer {
         }
     }
 
-    /// The canonical bytes of the `tokenizer.json`, or the bytes of the SentencePiece model
+    /// Returns the canonical bytes of the `tokenizer.json`, or the bytes of the SentencePiece model
     /// followed by the bytes of its vocabulary.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self.files() {
@@ -176,7 +176,7 @@ impl Tokenizer {
     /// [invisible](burnformer_text::visible) characters, except for those that the tokeniser's
     /// normaliser replaces (some normalisers turn zero-width spaces into spaces).
     pub fn visible<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.keeps_invisible {
+        if self.keeps_invisible_chars {
             return Cow::Borrowed(text);
         }
         burnformer_text::visible_but(text, |c| self.replaces(c))
@@ -188,7 +188,7 @@ impl Tokenizer {
     #[must_use]
     pub fn without_invisible(self) -> Self {
         Self {
-            keeps_invisible: false,
+            keeps_invisible_chars: false,
             ..self
         }
     }
@@ -201,7 +201,7 @@ impl Tokenizer {
         between.is_some() && between != self.normalize("ab")
     }
 
-    /// The normalised text; `None` if the library cannot normalise it or panics.
+    /// Returns the normalised text; `None` if the library cannot normalise it or panics.
     fn normalize(&self, text: &str) -> Option<String> {
         match &self.kind {
             Kind::HuggingFace(inner) => caught::survived(|| pipeline::normalized(inner, text)),
@@ -216,7 +216,7 @@ impl Tokenizer {
             && texts.len() >= MIN_CACHED_BATCH
             && let Some(words) = self.words.get_or_init(|| WordCache::of(inner))
         {
-            let encoded = texts.par_chunks(CHUNK).flat_map_iter(|texts| {
+            let encoded = texts.par_chunks(CHUNK_TEXTS).flat_map_iter(|texts| {
                 let texts: Vec<_> = texts
                     .iter()
                     .map(|text| self.visible(text.as_ref()))
@@ -253,7 +253,7 @@ impl Tokenizer {
         }
     }
 
-    /// The text of each unknown token of [`encode`](Self::encode), in order.
+    /// Returns the text of each unknown token of [`encode`](Self::encode), in order.
     pub fn unknown_texts(&self, text: &str) -> Vec<String> {
         let text = &*self.visible(text);
         match &self.kind {
@@ -263,7 +263,7 @@ impl Tokenizer {
         }
     }
 
-    /// The text of `ids` with its trailing spaces.
+    /// Returns the text of `ids` with its trailing spaces.
     fn spaced(&self, ids: &[u32]) -> String {
         match &self.kind {
             Kind::HuggingFace(inner) => {
@@ -273,8 +273,8 @@ impl Tokenizer {
         }
     }
 
-    /// The word index of each of `ids`, counted from 0. Words are separated by white space in the
-    /// decoded text.
+    /// Returns the word index of each of `ids`, counted from 0. Words are separated by white space
+    /// in the decoded text.
     ///
     /// This works for any tokeniser that can decode. A token of white space belongs to the word
     /// after it, and a special token to the word before it.
@@ -291,7 +291,7 @@ impl Tokenizer {
         indices
     }
 
-    /// The token with this id, in the form of the vocabulary (`▁house`, `<0x0A>`, `</s>`).
+    /// Returns the token with this id, in the form of the vocabulary (`▁house`, `<0x0A>`, `</s>`).
     pub fn token(&self, id: u32) -> Option<String> {
         match &self.kind {
             Kind::HuggingFace(inner) => inner.id_to_token(id),
@@ -299,7 +299,7 @@ impl Tokenizer {
         }
     }
 
-    /// The id of a token, given in the form of the vocabulary.
+    /// Returns the id of a token, given in the form of the vocabulary.
     pub fn id(&self, token: &str) -> Option<u32> {
         match &self.kind {
             Kind::HuggingFace(inner) => inner.token_to_id(token),
@@ -307,7 +307,7 @@ impl Tokenizer {
         }
     }
 
-    /// The SentencePiece tokeniser, if this is one.
+    /// Returns the SentencePiece tokeniser, if this is one.
     fn sentencepiece(&self) -> Option<&SentencePieceTokenizer> {
         match &self.kind {
             Kind::HuggingFace(_) => None,
@@ -315,14 +315,14 @@ impl Tokenizer {
         }
     }
 
-    /// The ids of padding, of a sentence's ends and of unknown text.
+    /// Returns the ids of padding, of a sentence's ends and of unknown text.
     pub fn special_ids(&self) -> TokenizerSpecialIds {
         self.sentencepiece()
             .map_or(TokenizerSpecialIds::OURS, |inner| inner.special)
     }
 
-    /// The id of the token `>>code<<`, which names the target language `code` at the start of a
-    /// source; `None` if the vocabulary has none.
+    /// Returns the id of the token `>>code<<`, which names the target language `code` at the start
+    /// of a source; `None` if the vocabulary has none.
     pub fn target_tag(&self, code: &str) -> Option<u32> {
         match &self.kind {
             Kind::HuggingFace(_) => self.special_token(code, languages::code_of_tag),
@@ -330,8 +330,8 @@ impl Tokenizer {
         }
     }
 
-    /// The id of the token that names the language `code` as the first token of its side, as in
-    /// M2M100 (`fr`) and NLLB (`fra_Latn`); `None` if the vocabulary has none.
+    /// Returns the id of the token that names the language `code` as the first token of its side,
+    /// as in M2M100 (`fr`) and NLLB (`fra_Latn`); `None` if the vocabulary has none.
     pub fn language_token(&self, code: &str) -> Option<u32> {
         match &self.kind {
             Kind::HuggingFace(_) => self.special_token(code, languages::code_of_language),
@@ -339,8 +339,8 @@ impl Tokenizer {
         }
     }
 
-    /// The id of the special token [`SEPARATOR_TOKEN`](special::SEPARATOR_TOKEN), which no text is
-    /// encoded as; `None` if the vocabulary has none.
+    /// Returns the id of the special token [`SEPARATOR_TOKEN`](special::SEPARATOR_TOKEN), which no
+    /// text is encoded as; `None` if the vocabulary has none.
     pub fn separator(&self) -> Option<u32> {
         let is_separator = |token: &str| token == special::SEPARATOR_TOKEN;
         let Kind::HuggingFace(inner) = &self.kind else {
@@ -351,7 +351,7 @@ impl Tokenizer {
         inner.token_to_id(token)
     }
 
-    /// The id of the special token in which `code_of` finds `code`.
+    /// Returns the id of the special token in which `code_of` finds `code`.
     fn special_token(&self, code: &str, code_of: fn(&str) -> Option<&str>) -> Option<u32> {
         let Kind::HuggingFace(inner) = &self.kind else {
             return None;
@@ -361,7 +361,7 @@ impl Tokenizer {
         inner.token_to_id(token)
     }
 
-    /// The codes that `code_of` finds in the special tokens, in the order of their ids.
+    /// Returns the codes that `code_of` finds in the special tokens, in the order of their ids.
     fn special_codes(&self, code_of: fn(&str) -> Option<&str>) -> Vec<String> {
         let Kind::HuggingFace(inner) = &self.kind else {
             return Vec::new();
@@ -371,7 +371,7 @@ impl Tokenizer {
         codes.map(str::to_owned).collect()
     }
 
-    /// The language codes that [`target_tag`](Self::target_tag) knows.
+    /// Returns the language codes that [`target_tag`](Self::target_tag) knows.
     pub fn target_tags(&self) -> Vec<String> {
         match &self.kind {
             Kind::HuggingFace(_) => self.special_codes(languages::code_of_tag),
@@ -379,8 +379,8 @@ impl Tokenizer {
         }
     }
 
-    /// The language codes that [`language_token`](Self::language_token) knows. If there are any,
-    /// the texts of each side begin with a token that names their language.
+    /// Returns the language codes that [`language_token`](Self::language_token) knows. If there are
+    /// any, the texts of each side begin with a token that names their language.
     pub fn language_codes(&self) -> Vec<String> {
         match &self.kind {
             Kind::HuggingFace(_) => self.special_codes(languages::code_of_language),
@@ -394,7 +394,7 @@ impl Tokenizer {
     }
 }
 
-/// The ids of `text`; `None` if the library cannot encode it or panics.
+/// Returns the ids of `text`; `None` if the library cannot encode it or panics.
 fn encode(tokenizer: &tokenizers::Tokenizer, text: &str) -> Option<Vec<u32>> {
     caught::survived(|| pipeline::encode(tokenizer, text))
 }

@@ -18,7 +18,7 @@ pub(super) fn normalize(tokenizer: &Tokenizer, text: &str) -> PreTokenizedString
         .extract_and_normalize(tokenizer.get_normalizer(), text)
 }
 
-/// The normalised text. Added tokens are treated as ordinary text.
+/// Returns the normalised text. Added tokens are treated as ordinary text.
 pub(super) fn normalized(tokenizer: &Tokenizer, text: &str) -> Result<String> {
     let mut text = NormalizedString::from(text);
     tokenizer
@@ -34,7 +34,7 @@ pub(super) fn split(tokenizer: &Tokenizer, text: &mut PreTokenizedString) -> Res
         .map_or(Ok(()), |step| step.pre_tokenize(text))
 }
 
-/// The words of a normalised text, none of them empty.
+/// Returns the words of a normalised text, none of them empty.
 pub(super) fn words(tokenizer: &Tokenizer, normalized: &str) -> Result<Vec<String>> {
     let mut text = PreTokenizedString::from(normalized);
     split(tokenizer, &mut text)?;
@@ -43,7 +43,7 @@ pub(super) fn words(tokenizer: &Tokenizer, normalized: &str) -> Result<Vec<Strin
     Ok(words.filter(|word| !word.is_empty()).collect())
 }
 
-/// The ids of words.
+/// Returns the ids of words.
 pub(super) fn ids(tokenizer: &Tokenizer, mut words: PreTokenizedString) -> Result<Vec<u32>> {
     tokenizer
         .get_model()
@@ -54,7 +54,7 @@ pub(super) fn ids(tokenizer: &Tokenizer, mut words: PreTokenizedString) -> Resul
         .to_vec())
 }
 
-/// The text of each unknown token.
+/// Returns the text of each unknown token.
 pub(super) fn unknown(tokenizer: &Tokenizer, text: &str) -> Result<Vec<String>> {
     let mut words = normalize(tokenizer, text);
     split(tokenizer, &mut words)?;
@@ -72,7 +72,8 @@ pub(super) fn unknown(tokenizer: &Tokenizer, text: &str) -> Result<Vec<String>> 
     Ok(unknown)
 }
 
-/// The text of ids without special tokens, with the next of `copies` for each unknown token.
+/// Returns the text of ids without special tokens, with the next of `copies` for each unknown
+/// token.
 pub(super) fn decode_copying(
     tokenizer: &Tokenizer,
     ids: &[u32],
@@ -92,7 +93,7 @@ pub(super) fn decode_copying(
     text_of(tokenizer, tokens)
 }
 
-/// The text of ids without special tokens.
+/// Returns the text of ids without special tokens.
 pub(super) fn decode(tokenizer: &Tokenizer, ids: &[u32]) -> Result<String> {
     let added = tokenizer.get_added_vocabulary();
     let tokens = ids.iter().filter_map(|&id| tokenizer.id_to_token(id));
@@ -100,12 +101,12 @@ pub(super) fn decode(tokenizer: &Tokenizer, ids: &[u32]) -> Result<String> {
     text_of(tokenizer, tokens.collect())
 }
 
-/// The text of `tokens`.
+/// Returns the text of `tokens`.
 ///
 /// The Metaspace decoder of `tokenizers` 0.23.2 removes every `▁` of the first token, and so joins
 /// the words of a token that holds several (`▁I▁love`, where the pre-tokeniser does not split).
-/// SentencePiece removes the first `▁` alone. The first token is therefore divided into words before
-/// it is decoded.
+/// SentencePiece removes the first `▁` alone. The first token is therefore divided into words
+/// before it is decoded.
 fn text_of(tokenizer: &Tokenizer, mut tokens: Vec<String>) -> Result<String> {
     let Some(decoder) = tokenizer.get_decoder() else {
         return Ok(tokens.join(" "));
@@ -119,7 +120,7 @@ fn text_of(tokenizer: &Tokenizer, mut tokens: Vec<String>) -> Result<String> {
     decoder.decode(tokens)
 }
 
-/// The character that stands for a space, if `decoder` has a Metaspace.
+/// Returns the character that stands for a space, if `decoder` has a Metaspace.
 fn metaspace(decoder: &DecoderWrapper) -> Option<char> {
     match decoder {
         DecoderWrapper::Metaspace(metaspace) => Some(metaspace.get_replacement()),
@@ -128,7 +129,7 @@ fn metaspace(decoder: &DecoderWrapper) -> Option<char> {
     }
 }
 
-/// `token` divided before each `space`.
+/// Returns `token` divided before each `space`.
 fn words_of_token(token: &str, space: char) -> Vec<String> {
     let mut words = vec![String::new()];
     for c in token.chars() {

@@ -93,7 +93,7 @@ impl SentencePieceTokenizer {
         pieces.iter().map(|piece| self.id_of(piece)).collect()
     }
 
-    /// The pieces of `text` without a token.
+    /// Returns the pieces of `text` without a token.
     pub fn unknown_texts(&self, text: &str) -> Vec<String> {
         let pieces = self.model.encode_pieces(self.language(text).1);
         let unknown = pieces
@@ -104,7 +104,7 @@ impl SentencePieceTokenizer {
             .collect()
     }
 
-    /// The id of a piece of a text.
+    /// Returns the id of a piece of a text.
     fn id_of(&self, piece: &str) -> u32 {
         let id = self
             .id(piece)
@@ -113,7 +113,7 @@ impl SentencePieceTokenizer {
             .unwrap_or(self.special.unk)
     }
 
-    /// The id of the target language that `text` begins with, and the rest of it.
+    /// Returns the id of the target language that `text` begins with, and the rest of it.
     fn language<'a>(&self, text: &'a str) -> (Option<u32>, &'a str) {
         let end = text
             .strip_prefix(">>")
@@ -123,12 +123,13 @@ impl SentencePieceTokenizer {
         tag.map_or((None, text), |(id, rest)| (Some(id), rest))
     }
 
-    /// The id of the token `>>code<<`, which names a target language at the start of a source.
+    /// Returns the id of the token `>>code<<`, which names a target language at the start of a
+    /// source.
     pub fn target_tag(&self, code: &str) -> Option<u32> {
         self.id(&format!(">>{code}<<"))
     }
 
-    /// The id of the token that names the language `code` as the first token of its side.
+    /// Returns the id of the token that names the language `code` as the first token of its side.
     pub fn language_token(&self, code: &str) -> Option<u32> {
         let ids = [self.id(&format!("__{code}__")), self.id(code)];
         ids.into_iter()
@@ -136,17 +137,18 @@ impl SentencePieceTokenizer {
             .find(|id| self.languages.contains(id))
     }
 
-    /// The codes that [`language_token`](Self::language_token) knows, in the order of their ids.
+    /// Returns the codes that [`language_token`](Self::language_token) knows, in the order of their
+    /// ids.
     pub fn language_codes(&self) -> Vec<String> {
-        let named = (0..)
+        let language_tokens = (0..)
             .zip(&self.tokens)
             .filter(|(id, _)| self.languages.contains(id));
-        named
+        language_tokens
             .filter_map(|(_, token)| code_of_language(token).map(str::to_owned))
             .collect()
     }
 
-    /// The codes that [`target_tag`](Self::target_tag) knows, in the order of their ids.
+    /// Returns the codes that [`target_tag`](Self::target_tag) knows, in the order of their ids.
     pub fn target_tags(&self) -> Vec<String> {
         self.tokens
             .iter()
@@ -160,8 +162,8 @@ impl SentencePieceTokenizer {
         [pad, eos, unk].contains(&id) || self.id(BOS_TOKEN) == Some(id)
     }
 
-    /// The text of `ids`, without special tokens, with the spaces at its end and the next of
-    /// `copies` for each unknown token.
+    /// Returns the text of `ids`, without special tokens, with the spaces at its end and the next
+    /// of `copies` for each unknown token.
     pub fn decode(&self, ids: &[u32], copies: &[String]) -> String {
         let mut copies = copies.iter().map(String::as_str);
         let mut tokens = Vec::with_capacity(ids.len());
@@ -180,14 +182,14 @@ fn invalid(path: &Path, message: String) -> TokenizerError {
     TokenizerError::VocabularyFile(path.into(), message)
 }
 
-/// The pieces of `model` by their own ids, as JSON.
+/// Returns the pieces of `model` by their own ids, as JSON.
 fn own_vocabulary(model: &SentencePiece) -> Vec<u8> {
     let pieces = (0..model.len() as u32).filter_map(|id| Some((model.piece(id)?, id)));
     let pieces: BTreeMap<&str, u32> = pieces.collect();
     serde_json::to_vec(&pieces).expect("texts and numbers can be written")
 }
 
-/// The tokens in the order of their ids.
+/// Returns the tokens in the order of their ids.
 fn by_id(ids: &HashMap<String, u32>) -> Result<Vec<String>, String> {
     let size = ids.values().max().map_or(0, |&id| id as usize + 1);
     // An embedding table has a row for every id up to the highest.
@@ -213,19 +215,20 @@ fn by_id(ids: &HashMap<String, u32>) -> Result<Vec<String>, String> {
     Ok(tokens)
 }
 
-/// The ids of the tokens of `ids` that name languages as in M2M100 and NLLB, and are not pieces of
-/// `model`.
+/// Returns the ids of the tokens of `ids` that name languages as in M2M100 and NLLB, and are not
+/// pieces of `model`.
 fn languages(ids: &HashMap<String, u32>, model: &SentencePiece) -> HashSet<u32> {
     let pieces: HashSet<&str> = (0..model.len() as u32)
         .filter_map(|id| model.piece(id))
         .collect();
-    let named = ids
+    let language_ids = ids
         .iter()
         .filter(|(token, _)| code_of_language(token).is_some() && !pieces.contains(&token[..]));
-    named.map(|(_, &id)| id).collect()
+    language_ids.map(|(_, &id)| id).collect()
 }
 
-/// The special ids, found in `ids` by their usual names, or by the names of the model's pieces.
+/// Returns the special ids, found in `ids` by their usual names, or by the names of the model's
+/// pieces.
 fn special_ids(
     ids: &HashMap<String, u32>,
     model: &SentencePiece,
@@ -241,7 +244,7 @@ fn special_ids(
     })
 }
 
-/// The id of the token `name`, or of the first of `others` that exists.
+/// Returns the id of the token `name`, or of the first of `others` that exists.
 fn id_of_first(
     ids: &HashMap<String, u32>,
     name: &str,

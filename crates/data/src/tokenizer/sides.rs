@@ -18,7 +18,7 @@ pub struct Tokenizers {
 }
 
 impl Tokenizers {
-    /// One tokeniser for both sides.
+    /// Returns one tokeniser for both sides.
     pub fn joint(tokenizer: Tokenizer) -> Self {
         let shared = Arc::new(tokenizer);
         Self {
@@ -27,7 +27,7 @@ impl Tokenizers {
         }
     }
 
-    /// One tokeniser for each side.
+    /// Returns one tokeniser for each side.
     pub fn separate(source: Tokenizer, target: Tokenizer) -> Self {
         Self {
             source: Arc::new(source),

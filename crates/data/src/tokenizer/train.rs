@@ -41,9 +41,10 @@ impl TokenizerTrainer {
         })
     }
 
-    /// Adds special `tokens` to the vocabulary, whose size stays that of the settings: those that name
-    /// languages, such as `>>de<<` or `__de__`, or the [separator](crate::special::SEPARATOR_TOKEN) of
-    /// sentences. No text is encoded as one, and decoding leaves them out.
+    /// Adds special `tokens` to the vocabulary, which keeps the size of the settings: tokens that
+    /// name languages, such as `>>de<<` or `__de__`, or the
+    /// [separator](crate::special::SEPARATOR_TOKEN) of sentences. No text is encoded as one, and
+    /// decoding leaves them out.
     ///
     /// # Errors
     /// Returns [`TokenizerError::VocabularyTooSmall`] if the vocabulary has no room for them.
@@ -103,8 +104,8 @@ impl TokenizerTrainer {
         }
         let json = document(&learnt.tokens, &learnt.merges, special, settings);
         Ok(Tokenizer {
-            tells_rule: true,
-            ..Tokenizer::wrap(parse(json)?)
+            writes_normalizer: true,
+            ..Tokenizer::from_hugging_face(parse(json)?)
         })
     }
 }
@@ -170,7 +171,7 @@ fn count_chunk(
     Ok(counts)
 }
 
-/// The sums of the counts of each word, in ascending order of the words.
+/// Returns the sums of the counts of each word, in ascending order of the words.
 fn summed(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
     let mut sums: HashMap<String, u64> = HashMap::new();
     for (word, count) in counts {
@@ -181,8 +182,8 @@ fn summed(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
     sums
 }
 
-/// The most frequent characters that together reach `coverage` of the text. Ties are in the order
-/// of code points.
+/// Returns the most frequent characters that together reach `coverage` of the text. Ties are in the
+/// order of code points.
 fn alphabet(words: &[(String, u64)], coverage: f64, most: usize) -> Vec<char> {
     let mut counts: HashMap<char, u64> = HashMap::new();
     for (word, count) in words {
@@ -194,9 +195,9 @@ fn alphabet(words: &[(String, u64)], coverage: f64, most: usize) -> Vec<char> {
     by_count.sort_unstable_by_key(|&(c, count)| (std::cmp::Reverse(count), c));
     let mut covered = 0;
     let frequent = by_count.into_iter().take_while(|&(_, count)| {
-        let wanted = (covered as f64) < coverage * total as f64;
+        let is_needed = (covered as f64) < coverage * total as f64;
         covered += count;
-        wanted
+        is_needed
     });
     let mut alphabet: Vec<char> = frequent.map(|(c, _)| c).take(most).collect();
     alphabet.sort_unstable();
@@ -242,7 +243,7 @@ fn chars(lines: &[String]) -> usize {
 }
 
 impl Sample {
-    /// A sample of at most `limit` characters (or one row, if that is longer).
+    /// Creates a sample of at most `limit` characters (or one row, if that is longer).
     pub fn new(limit: usize) -> Self {
         let ranks = generator("tokenizer sample", 0, 0);
         let dropped = (u64::MAX, u64::MAX);
@@ -275,7 +276,7 @@ impl Sample {
         }
     }
 
-    /// The lines of the rows kept, in the order of the text.
+    /// Returns the lines of the rows kept, in the order of the text.
     pub fn into_lines(self) -> Vec<String> {
         let mut rows: Vec<_> = self.rows.into_iter().collect();
         rows.sort_unstable_by_key(|((_, number), _)| *number);

@@ -19,8 +19,8 @@ const MAX_WORD_BYTES: usize = 48;
 pub(super) struct WordCache(RwLock<HashMap<Box<str>, Box<[u32]>>>);
 
 impl WordCache {
-    /// A cache for `tokenizer`, if it normalises and divides text like the tokenisers that this
-    /// crate trains: no token has parts of two words, and no word changes another.
+    /// Creates a cache for `tokenizer`, if it normalises and divides text like the tokenisers that
+    /// this crate trains: no token has parts of two words, and no word changes another.
     pub(super) fn of(tokenizer: &tokenizers::Tokenizer) -> Option<Self> {
         let parts = parts(tokenizer);
         let is_trained_here = [false, true].into_iter().any(|split_digits| {
@@ -33,26 +33,26 @@ impl WordCache {
         is_trained_here.then(Self::default)
     }
 
-    /// The ids of each of `texts`; `encode` gives the ids of a new word, and `None` for a text that
-    /// cannot be encoded.
+    /// Returns the ids of each of `texts`; `encode` gives the ids of a new word, and `None` for a
+    /// text that cannot be encoded.
     pub(super) fn encode<S: AsRef<str>>(
         &self,
         texts: &[S],
         encode: impl Fn(&str) -> Option<Vec<u32>>,
     ) -> Vec<Option<Vec<u32>>> {
         let mut new = HashMap::new();
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let cached_words = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut encoded = Vec::with_capacity(texts.len());
         for text in texts {
             let text = text.as_ref();
             encoded.push(if text.contains(is_odd) {
                 encode(text)
             } else {
-                encode_words(text, &known, &mut new, &encode)
+                encode_words(text, &cached_words, &mut new, &encode)
             });
         }
-        let room = MAX_WORDS.saturating_sub(known.len());
-        drop(known);
+        let room = MAX_WORDS.saturating_sub(cached_words.len());
+        drop(cached_words);
         let new = new
             .into_iter()
             .filter(|(word, _)| word.len() <= MAX_WORD_BYTES)
@@ -70,8 +70,8 @@ impl WordCache {
     }
 }
 
-/// The parts of a tokeniser that divide a text into words. Special tokens are none of them, as they
-/// are ordinary text in a text.
+/// Returns the parts of a tokeniser that divide a text into words. Special tokens are none of them,
+/// as they are ordinary text in a text.
 fn parts(tokenizer: &tokenizers::Tokenizer) -> Value {
     let added = tokenizer.get_added_vocabulary().get_added_tokens_decoder();
     let divides = added.values().any(|token| !token.special);
@@ -88,7 +88,8 @@ fn is_odd(c: char) -> bool {
     c == '▁' || (c != ' ' && c.is_whitespace())
 }
 
-/// The ids of the words of `text`. Words that are not `known` are encoded and added to `new`.
+/// Returns the ids of the words of `text`. Words that are not `known` are encoded and added to
+/// `new`.
 fn encode_words<'a>(
     text: &'a str,
     known: &HashMap<Box<str>, Box<[u32]>>,

@@ -292,7 +292,7 @@ fn a_sampler_plans_lengths_with_their_context_and_within_its_budget() {
     }
 }
 
-/// The loss of an example is that of the same ids as an ordinary pair: the batches are the same.
+/// An example has the same loss as an ordinary pair of its ids: the batches are the same.
 #[test]
 fn an_example_with_context_is_the_batch_of_an_ordinary_pair_of_the_same_ids() {
     let folder = tempfile::tempdir().unwrap();

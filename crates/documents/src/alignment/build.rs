@@ -76,7 +76,7 @@ impl Alignment {
         let pieces = &self.pieces[first..];
         let low = pieces.partition_point(|piece| piece.range.end <= start);
         let high = pieces.partition_point(|piece| piece.range.start < end);
-        let weight = overlap(unit, &link.target);
+        let weight = shared_bytes(unit, &link.target);
         if start > end || low >= high || weight == 0 {
             return None;
         }
@@ -144,18 +144,24 @@ impl Alignment {
 
     /// Returns the piece with the most votes within the word with the most votes.
     fn best(&self, votes: &[Vote]) -> Option<usize> {
-        let mut of_piece = BTreeMap::new();
-        let mut of_word = BTreeMap::new();
+        let mut votes_by_piece = BTreeMap::new();
+        let mut votes_by_word = BTreeMap::new();
         for &(piece, weight) in votes {
-            *of_piece.entry(piece).or_insert(0) += weight;
-            *of_word.entry(self.pieces[piece].word).or_insert(0) += weight;
+            *votes_by_piece.entry(piece).or_insert(0) += weight;
+            *votes_by_word.entry(self.pieces[piece].word).or_insert(0) += weight;
         }
         // Ties go to the first piece.
         let pieces = votes.iter().rev().map(|&(piece, _)| piece);
-        pieces.max_by_key(|piece| (of_word[&self.pieces[*piece].word], of_piece[piece]))
+        pieces.max_by_key(|piece| {
+            (
+                votes_by_word[&self.pieces[*piece].word],
+                votes_by_piece[piece],
+            )
+        })
     }
 }
 
-fn overlap(a: &Span, b: &Span) -> usize {
+/// Returns the number of bytes that two ranges have in common.
+fn shared_bytes(a: &Span, b: &Span) -> usize {
     a.end.min(b.end).saturating_sub(a.start.max(b.start))
 }

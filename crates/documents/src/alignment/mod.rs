@@ -9,6 +9,13 @@ use burnformer_text::past;
 use crate::Link;
 use crate::words::{Mark, Span, mark, within};
 
+/// Whether white space stands before and after a position in a source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spaces {
+    pub(crate) before: bool,
+    pub(crate) after: bool,
+}
+
 /// The alignment of a text with its translation, built sentence by sentence.
 #[derive(Debug, Default)]
 pub(crate) struct Alignment {
@@ -87,9 +94,9 @@ impl Alignment {
         within(&self.units, |unit| &unit.range, range)
     }
 
-    /// Returns the offset in the translation that corresponds to `at` in `source`. `spaces` says
-    /// whether white space precedes and follows it.
-    pub(crate) fn position(&self, source: &str, at: usize, spaces: (bool, bool)) -> usize {
+    /// Returns the offset in the translation that corresponds to `at` in `source`. `spaces` is
+    /// the white space around it.
+    pub(crate) fn position(&self, source: &str, at: usize, spaces: Spaces) -> usize {
         let next = self
             .sentences
             .partition_point(|(source, _)| source.end < at);
@@ -118,10 +125,10 @@ impl Alignment {
             return end;
         }
         let after = &source[at..];
-        let touches_last = source[..at].ends_with(char::is_alphanumeric) && !spaces.0;
+        let touches_last = source[..at].ends_with(char::is_alphanumeric) && !spaces.before;
         let opens = after.starts_with(|c| matches!(mark(c), Mark::Open | Mark::Quote));
         let before =
-            touches_last || spaces.1 || !(after.starts_with(char::is_alphanumeric) || opens);
+            touches_last || spaces.after || !(after.starts_with(char::is_alphanumeric) || opens);
         let sentence = &self.sentences[next];
         let last = || self.after_piece(source, at, pieces.start..next_piece, sentence);
         let next = || self.before_piece(source, at, next_piece..pieces.end, target);
@@ -307,7 +314,10 @@ mod tests {
     #[test]
     fn a_position_behind_punctuation_stays_behind_it() {
         let alignment = aligned("a, b", "x, y", &[], &[]);
-        assert_eq!(alignment.position("a, b", 2, (false, true)), 2);
-        assert_eq!(alignment.position("a, b", 1, (false, false)), 1);
+        for (at, after) in [(2, true), (1, false)] {
+            let before = false;
+            let spaces = Spaces { before, after };
+            assert_eq!(alignment.position("a, b", at, spaces), at);
+        }
     }
 }

@@ -26,7 +26,8 @@ static INNER: LazyLock<Regex> =
 pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     let all = elements(text)?;
     if all.first().is_none_or(|root| root.name != "resources") {
-        let fault = "the file has no resources of Android: its first element is not `resources`; name its format with --format";
+        let fault = "the file has no resources of Android: its first element is not `resources`; \
+            name its format with --format";
         return Err(BrokenCatalogue::at(text, 0, fault));
     }
     let attribute = |element: &Element<'_>, name| element.attribute(text, name).unwrap_or_default();
@@ -35,8 +36,8 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     let mut groups = HashMap::<usize, Option<Arc<str>>>::new();
     let mut group = |index: usize| {
         let name = |element| Arc::from(attribute(element, "name"));
-        let known = groups.entry(index);
-        known
+        let entry = groups.entry(index);
+        entry
             .or_insert_with(|| (!is_kept(&all[index])).then(|| name(&all[index])))
             .clone()
     };

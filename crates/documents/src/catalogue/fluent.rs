@@ -8,7 +8,7 @@ use regex::{Captures, Regex};
 use super::fluent_pattern::{KNOWN, Pattern};
 use super::message::{BrokenCatalogue, Context, Message, Result};
 use super::spelling::Spelling;
-use crate::plurals::{Arm, MULTIPLIED, Plural};
+use crate::plurals::{Arm, MAX_MULTIPLIED_NESTING, Plural};
 use crate::words::{Span, regex, trim};
 
 /// A token: the name of a message, term or attribute, a comment, the start of a select or of its
@@ -78,7 +78,7 @@ impl File<'_> {
                     .filter(|it: &Plural| it.arms.iter().all(Arm::is_of_number));
                 // Each level multiplies the text.
                 self.plurals
-                    .extend(plural.filter(|_| self.open.len() < MULTIPLIED));
+                    .extend(plural.filter(|_| self.open.len() < MAX_MULTIPLIED_NESTING));
             }
             "{" | "}" => {
                 fault = "the brace has no other on its line; write one of a text as `{\"{\"}`";
@@ -149,8 +149,8 @@ impl File<'_> {
     }
 }
 
-/// Returns the text that readers see for `lines`, without their indentation. Returns `None` if there
-/// is a placeable that is not allowed in a text.
+/// Returns the text that readers see for `lines`, without their indentation. Returns `None` if
+/// there is a placeable that is not allowed in a text.
 fn shown(lines: &str) -> Option<String> {
     if KNOWN.replace_all(lines, "").contains(['{', '}']) {
         return None;

@@ -45,7 +45,7 @@ impl Pattern {
 
     /// Returns `text` as lines; characters that would be syntax become string literals in braces.
     pub(super) fn write(&self, text: &str) -> String {
-        let known: HashMap<String, &str> = self
+        let placeables_by_text: HashMap<String, &str> = self
             .placeables
             .iter()
             .map(|it| (without_spaces(it), &**it))
@@ -56,7 +56,12 @@ impl Pattern {
                 out += self.newline;
                 out += if line.is_empty() { "" } else { &self.indent };
             }
-            write_line(&mut out, line, number > 0 || self.begins_line, &known);
+            write_line(
+                &mut out,
+                line,
+                number > 0 || self.begins_line,
+                &placeables_by_text,
+            );
         }
         if out.is_empty() { "{\"\"}".into() } else { out }
     }

@@ -169,8 +169,8 @@ impl Slot {
         }
     }
 
-    /// Returns the grammar of the placeholders in `source`, the text of the message. Android and Apple
-    /// have one, and use it for texts with arguments.
+    /// Returns the grammar of the placeholders in `source`, the text of the message. Android and
+    /// Apple have one, and use it for texts with arguments.
     pub(crate) fn grammar(&self, source: &str) -> Grammar {
         let flag = match self.spelling {
             Spelling::Po(_, grammar) => return grammar,

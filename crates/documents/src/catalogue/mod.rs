@@ -87,18 +87,19 @@ impl Catalogue {
         })
     }
 
-    /// Like [`read`](Self::read), for a model between `languages` that fills the catalogue. Codes of
-    /// no language are ignored, and so is another source language, except in TMX and string catalogues.
+    /// Like [`read`](Self::read), for a model between `languages` that fills the catalogue. Codes
+    /// of no language are ignored, and so is another source language, except in TMX and string
+    /// catalogues.
     ///
     /// # Errors
     /// If the file is broken, or its translations are in another language than the model's.
     pub fn read_into(text: &str, format: Format, languages: [Option<&str>; 2]) -> Result<Self> {
-        let asked = if matches!(format, Format::Tmx | Format::XcStrings) {
+        let pair = if matches!(format, Format::Tmx | Format::XcStrings) {
             languages
         } else {
             [None; 2]
         };
-        let catalogue = Self::read(text, format, asked)?;
+        let catalogue = Self::read(text, format, pair)?;
         match (&catalogue.languages[1], languages[1]) {
             (Some(found), Some(target)) if differ(found, target) => {
                 let fault = format!(

@@ -75,7 +75,9 @@ pub(super) fn properties(text: &str) -> Result<Vec<Message>> {
 
 /// Reads the texts of a strings file.
 pub(super) fn strings(text: &str) -> Result<Vec<Message>> {
-    let fault = "here is no `\"key\" = \"text\";`; end the one before with `\";`, and write \\\" within a string; `plutil -lint FILE` shows more, and `plutil -convert json -o NEW.json FILE` makes JSON of a property list";
+    let fault = "here is no `\"key\" = \"text\";`; end the one before with `\";`, and write \\\" \
+        within a string; `plutil -lint FILE` shows more, and `plutil -convert json -o NEW.json \
+        FILE` makes JSON of a property list";
     pairs(text, &STRINGS, &Spelling::Apple, fault)
 }
 

@@ -102,8 +102,12 @@ impl<'a> Reader<'a> {
         })?;
         let keyword = line[..quote].trim_end();
         let strings = &line[quote..];
-        let text = unquoted(strings, self.encoding)
-            .ok_or_else(|| broken("the string has no closing quote, or text behind it; add the quote, and write \\\" within a string"))?;
+        let text = unquoted(strings, self.encoding).ok_or_else(|| {
+            broken(
+                "the string has no closing quote, or text behind it; add the \
+                quote, and write \\\" within a string",
+            )
+        })?;
         let range = start + quote..start + line.len();
         if keyword.is_empty() {
             let last = entry.fields.last_mut().ok_or_else(|| {
@@ -174,8 +178,8 @@ impl<'a> Reader<'a> {
                 "plural-forms" => rule = rule.or(Some(value)),
                 "content-type" => {
                     let label = value.split_once("charset=").map(|(_, label)| label.trim());
-                    let known = label.and_then(|label| Encoding::for_label(label.as_bytes()));
-                    self.encoding = known.unwrap_or(self.encoding);
+                    let encoding = label.and_then(|label| Encoding::for_label(label.as_bytes()));
+                    self.encoding = encoding.unwrap_or(self.encoding);
                 }
                 _ => {}
             }
@@ -267,7 +271,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the state of one plural form: an empty one is filled, even beside others that are not.
+/// Returns the state of one plural form. An empty form is translated even if other forms are not
+/// empty.
 fn state_of(target: &str, is_fuzzy: bool) -> MessageState {
     match (target.trim().is_empty(), is_fuzzy) {
         (true, _) => MessageState::Untranslated,

@@ -97,8 +97,9 @@ fn with_field(head: &str, (name, value): (&str, Option<&str>), newline: &str) ->
         return head.into();
     };
     if let Some(range) = field(head, name) {
-        let known = value_of(&head[range.clone()]);
-        let is_open = known.is_empty() || known.contains("INTEGER") || known.ends_with("CHARSET");
+        let old_value = value_of(&head[range.clone()]);
+        let is_open =
+            old_value.is_empty() || old_value.contains("INTEGER") || old_value.ends_with("CHARSET");
         let edit = is_open.then(|| (range, format!(" {value}")));
         return apply_edits(head, &Vec::from_iter(edit));
     }

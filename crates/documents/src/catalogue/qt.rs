@@ -60,10 +60,10 @@ fn forms(language: Option<&str>) -> usize {
         return 1;
     };
     let base = language.split(['_', '-']).next().unwrap_or_default();
-    let known = FORMS
+    let form_count = FORMS
         .iter()
         .find(|(_, codes)| codes.split(' ').any(|code| code == base));
-    known.map_or(2, |(count, _)| *count)
+    form_count.map_or(2, |(count, _)| *count)
 }
 
 /// A message and its parts.

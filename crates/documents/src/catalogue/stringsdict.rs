@@ -31,7 +31,8 @@ pub(super) fn read(text: &str) -> Result<(Vec<Message>, Vec<Plural>)> {
     };
     (0..all.len()).for_each(|index| file.element(index));
     if !file.has_rules && !file.messages.is_empty() {
-        let fault = "the file is a property list without rules of plurals; `plutil -convert json -o NEW.json FILE` makes JSON of it";
+        let fault = "the file is a property list without rules of plurals; `plutil -convert json \
+            -o NEW.json FILE` makes JSON of it";
         return Err(BrokenCatalogue::at(text, 0, fault));
     }
     let plurals = file.arms.into_iter();

@@ -40,7 +40,7 @@ pub(super) fn stream(
     each: &mut dyn FnMut(Message),
 ) -> Result<[Option<String>; 2]> {
     let mut outside = String::new();
-    let mut known = BTreeSet::new();
+    let mut known_languages = BTreeSet::new();
     let mut first = None;
     let mut source = None;
     let mut line = 1;
@@ -77,7 +77,7 @@ pub(super) fn stream(
                 each(Message { line, ..message });
             }
             let more = variants(unit, &all).map(|(language, _)| language);
-            known.extend(more.take(MAX_LANGUAGES.saturating_sub(known.len())));
+            known_languages.extend(more.take(MAX_LANGUAGES.saturating_sub(known_languages.len())));
             // Keeps the line numbers outside of units.
             outside += &"\n".repeat(unit.matches('\n').count());
         }
@@ -90,9 +90,11 @@ pub(super) fn stream(
         }
         Some(root) if root.name == "tmx" => {
             let [from, to] = languages.map(|language| language.unwrap_or("another language"));
-            let known = Vec::from_iter(known).join(", ");
+            let known_languages = Vec::from_iter(known_languages).join(", ");
             format!(
-                "no unit has a text in {from} beside one in {to}, but in {known}; add the other `tuv`, empty where it is to be translated, or take a memory of the model's languages"
+                "no unit has a text in {from} beside one in {to}, but in {known_languages}; add \
+                 the other `tuv`, empty where it is to be translated, or take a memory of the \
+                 model's languages"
             )
         }
         _ => "the file is no TMX: it has no element `tmx`; export the memory as TMX 1.4".into(),
@@ -124,7 +126,8 @@ fn next_unit(file: &mut impl BufRead, line: usize, is_decoded: bool) -> Result<O
             break;
         }
     }
-    let fault = "the memory is not in UTF-8, or not in the encoding that its first line names; `iconv -f ITS-ENCODING -t UTF-8 OLD > NEW` converts it";
+    let fault = "the memory is not in UTF-8, or not in the encoding that its first line names; \
+        `iconv -f ITS-ENCODING -t UTF-8 OLD > NEW` converts it";
     let text = String::from_utf8(text)
         .ok()
         .filter(|it| !is_decoded || !it.contains('\u{fffd}'));
@@ -171,23 +174,27 @@ fn message(
     pair: [Option<&str>; 2],
 ) -> Option<(Message, [String; 2])> {
     let unit = all.first()?;
-    let known: Vec<_> = variants(text, all).collect();
+    let variants: Vec<_> = variants(text, all).collect();
     let find = |asked: &str| {
-        let exact = known
+        let exact = variants
             .iter()
             .find(|(language, _)| language.eq_ignore_ascii_case(asked));
-        exact.or_else(|| known.iter().find(|(language, _)| is_same(language, asked)))
+        exact.or_else(|| {
+            variants
+                .iter()
+                .find(|(language, _)| is_same(language, asked))
+        })
     };
     let unit_source = unit
         .attribute(text, "srclang")
         .filter(|language| language != "*all*");
     let (from, [_, source]) = match pair[0].or(unit_source.as_deref()) {
         Some(asked) => find(asked),
-        None => known.first(),
+        None => variants.first(),
     }?;
     let (to, [variant, target]) = match pair[1] {
         Some(asked) => find(asked),
-        None => known.iter().find(|(language, _)| language != from),
+        None => variants.iter().find(|(language, _)| language != from),
     }?;
     let time = ["changedate", "creationdate"].into_iter().find_map(|name| {
         variant

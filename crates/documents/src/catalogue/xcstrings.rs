@@ -29,7 +29,8 @@ pub(super) fn read(
     let source = root.get("sourceLanguage").and_then(|it| it.string(text));
     let strings = root.get("strings").filter(|it| is_object(text, it));
     let (Some(source), Some(strings)) = (source, strings) else {
-        let fault = "the file is no string catalogue of Xcode: it has no `sourceLanguage` and `strings`; name its format with --format";
+        let fault = "the file is no string catalogue of Xcode: it has no `sourceLanguage` and \
+            `strings`; name its format with --format";
         return Err(BrokenCatalogue::at(text, 0, fault));
     };
     let target = target_of(strings, &source, target);
@@ -208,8 +209,8 @@ impl File<'_> {
         }
     }
 
-    /// Returns the arm of the plural `source` that is translated for the category `name`. A category
-    /// with several numbers must show the number.
+    /// Returns the arm of the plural `source` that is translated for the category `name`. A
+    /// category with several numbers must show the number.
     fn arm_for<'a>(&self, source: &'a Value, name: &str) -> Option<&'a Value> {
         let other = source.get("other").or(source.children.last());
         let arm = source.get(name);

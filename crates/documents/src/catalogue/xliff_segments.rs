@@ -89,17 +89,20 @@ impl File<'_> {
         target: &Element<'_>,
         marks: &[usize],
     ) -> Vec<(Slot, String)> {
-        let known: HashMap<String, usize> = marks.iter().map(|&it| (self.number(it), it)).collect();
+        let marks_by_number: HashMap<String, usize> =
+            marks.iter().map(|&it| (self.number(it), it)).collect();
         let state = self.state_edit(target);
         let slot = |&source: &usize| {
             let (_, spelling) = content(&self.text[self.all[source].inner.clone()]);
-            let known = known.get(&self.number(source)).map(|&it| &self.all[it]);
+            let mark = marks_by_number
+                .get(&self.number(source))
+                .map(|&it| &self.all[it]);
             let end = target.inner.end..target.inner.end;
-            let range = known.map_or(end, |it| it.outer.clone());
-            let text = known.map_or(String::new(), |it| content(&self.text[it.inner.clone()]).0);
+            let range = mark.map_or(end, |it| it.outer.clone());
+            let text = mark.map_or(String::new(), |it| content(&self.text[it.inner.clone()]).0);
             let slot = Slot {
                 range,
-                around: self.tags(known.unwrap_or(&self.all[source])),
+                around: self.tags(mark.unwrap_or(&self.all[source])),
                 spelling,
                 marks: vec![state.clone()],
                 group: source,

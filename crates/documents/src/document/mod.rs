@@ -29,8 +29,10 @@ pub struct Document {
     byte_order_mark: bool,
     /// The texts to translate. All bytes between them stay unchanged.
     blocks: Vec<Block>,
-    /// Texts of tags and images; [`ATTRIBUTE`](crate::escape::ATTRIBUTE) marks their places in the source.
+    /// Texts of tags and images. In the source, their numbers stand in their places.
     attributes: Vec<Attribute>,
+    /// The character before and after the number of an attribute.
+    attribute_mark: char,
     /// The messages of a catalogue that are translated, each as a document.
     messages: Vec<Entry>,
     format: Format,
@@ -77,9 +79,9 @@ impl Document {
     }
 
     /// Fills the messages of a catalogue with the texts that `translation` returns for their source
-    /// and context (PO's `msgctxt`, a key, or an XLIFF unit's name), except plurals. Filled messages
-    /// are no longer pending. A message with XLIFF's or TMX's own tags is passed with them, and is
-    /// filled only with a text that has the same tags.
+    /// and context (PO's `msgctxt`, a key, or an XLIFF unit's name), except plurals. Filled
+    /// messages are no longer pending. A message with XLIFF's or TMX's own tags is passed with
+    /// them, and is filled only with a text that has the same tags.
     pub fn with_memory(mut self, translation: &dyn Fn(&str, &str) -> Option<Remembered>) -> Self {
         for message in self.messages.iter_mut().filter(|it| !it.slot.is_plural) {
             message.remember(translation);
@@ -130,9 +132,9 @@ impl Document {
     ///
     /// # Panics
     ///
-    /// If the number of translations differs from the number of pending sentences.
+    /// Panics if the number of translations differs from the number of pending sentences.
     pub fn accept(&mut self, translations: Vec<Translated>) {
-        let given = translations.len();
+        let count = translations.len();
         let mut used = 0;
         let mut translations = translations.into_iter();
         self.accept_from(&mut || {
@@ -140,7 +142,7 @@ impl Document {
             translations.next().map(clean)
         });
         assert_eq!(
-            given, used,
+            count, used,
             "translations given for {used} pending sentences"
         );
     }

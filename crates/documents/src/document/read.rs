@@ -5,7 +5,7 @@ use burnformer_text::{Grammar, is_invisible};
 use super::{BYTE_ORDER_MARK, Document, Entry, Fits};
 use crate::accelerator;
 use crate::catalogue::{self, BrokenCatalogue, Catalogue, Message, MessageState};
-use crate::format::{Format, has_choices_of};
+use crate::format::{Format, ParsedText, TextLayout, has_choices_of};
 use crate::plurals::Categories;
 use crate::split::Splitting;
 use crate::words::{Mark, has_letters, mark};
@@ -61,21 +61,24 @@ impl Document {
     /// Reads a text of a request: plain text, or HTML in which line breaks are a part of the text
     /// unless `splitting` says that they are spaces. The texts of catalogues are read like this.
     pub fn read_text(text: &str, format: Format, splitting: Splitting) -> Self {
-        let has_lines = splitting == Splitting::Lines;
-        Self::of_parts(text.into(), format, (splitting, has_lines), Vec::new())
+        let layout = TextLayout {
+            splitting,
+            has_lines: splitting == Splitting::Lines,
+        };
+        Self::of_parts(text.into(), format, layout, Vec::new())
     }
 
     fn with_messages(text: String, format: Format, messages: Vec<Entry>) -> Self {
-        Self::of_parts(text, format, (Splitting::default(), false), messages)
+        Self::of_parts(text, format, TextLayout::default(), messages)
     }
 
-    fn of_parts(
-        text: String,
-        format: Format,
-        (splitting, has_lines): (Splitting, bool),
-        messages: Vec<Entry>,
-    ) -> Self {
-        let (source, attributes, mut blocks) = format.parse(&text, splitting, has_lines);
+    fn of_parts(text: String, format: Format, layout: TextLayout, messages: Vec<Entry>) -> Self {
+        let ParsedText {
+            text: source,
+            mark,
+            attributes,
+            mut blocks,
+        } = format.parse(&text, layout);
         drop(text);
         // Most messages have one block.
         blocks.shrink_to_fit();
@@ -83,9 +86,10 @@ impl Document {
             source,
             blocks,
             attributes,
+            attribute_mark: mark,
             messages,
             format,
-            splitting,
+            splitting: layout.splitting,
             ..Self::default()
         }
     }
@@ -173,7 +177,11 @@ fn entry(message: Message, format: Format) -> Entry {
     let is_compared =
         accelerator.is_some() || grammar != Grammar::default() || !has_choices_of(&source, "");
     let shown = label.unwrap_or_else(|| shown.into_owned());
-    let text = Document::of_parts(shown, own, (slot.splitting(), true), Vec::new());
+    let layout = TextLayout {
+        splitting: slot.splitting(),
+        has_lines: true,
+    };
+    let text = Document::of_parts(shown, own, layout, Vec::new());
     // The other formats have names there: paths of keys, identifiers, the source itself.
     let note = match format {
         Format::Po => context.note(),

@@ -5,7 +5,6 @@ use burnformer_text::apply_edits;
 use super::{BYTE_ORDER_MARK, Document, Entry};
 use crate::block::Block;
 use crate::catalogue;
-use crate::escape::ATTRIBUTE;
 use crate::format::{Format, finish_block, has_choices_of, in_language};
 use crate::placeables::order_of_arguments;
 use crate::sentences::layout;
@@ -15,8 +14,8 @@ use crate::words::Span;
 const MAX_REPAIRS: usize = 8;
 
 impl Document {
-    /// Returns the indices of the text's arguments in the order of its translation; `None` if some may
-    /// be in tags.
+    /// Returns the indices of the text's arguments in the order of its translation; `None` if some
+    /// may be in tags.
     fn order_of_arguments(&self) -> Option<Vec<usize>> {
         if !self.attributes.is_empty() {
             return None;
@@ -43,7 +42,7 @@ impl Document {
         let out = if self.attributes.is_empty() {
             out
         } else {
-            out.split(ATTRIBUTE)
+            out.split(self.attribute_mark)
                 .map(|part| self.attribute(part).unwrap_or_else(|| part.into()))
                 .collect()
         };

@@ -14,7 +14,7 @@ use crate::escape::Escape;
 use crate::words::{Span, moved, regex};
 
 /// Number of fields in a dialogue line without a `Format` line.
-const FIELDS: usize = 10;
+const DEFAULT_FIELDS: usize = 10;
 
 /// Override tags, line breaks and hard spaces.
 static TAG: LazyLock<Regex> = LazyLock::new(|| regex(r"\{[^{}]*\}|(?:\\h)+|\\[Nn](?:\s*\\[Nn])*"));
@@ -29,7 +29,7 @@ pub(super) fn is_known(line: &str) -> bool {
 pub(super) fn parse(text: &str) -> Vec<Block> {
     let mut blocks = Blocks::default();
     let mut at = 0;
-    let mut fields = FIELDS;
+    let mut fields = DEFAULT_FIELDS;
     for line in text.split_inclusive('\n') {
         let start = at;
         let end = at + line.trim_end().len();

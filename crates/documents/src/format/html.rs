@@ -2,11 +2,11 @@
 
 pub(super) mod attributes;
 mod language;
-mod left;
 mod lexer;
 pub(super) mod read;
 mod references;
 mod tags;
+mod untranslated;
 
 use std::sync::LazyLock;
 
@@ -14,10 +14,10 @@ use regex::Regex;
 
 pub(crate) use self::attributes::{is_prose, texts as values};
 pub(crate) use self::language::in_language;
-pub(crate) use self::left::left;
 use self::lexer::{Token, TokenKind, lex};
 pub(super) use self::references::{decode, entities};
 use self::tags::{Role, role};
+pub(crate) use self::untranslated::untranslated;
 use crate::builder::Builder;
 use crate::words::{has_letters, regex, single_spaced};
 
@@ -62,11 +62,15 @@ pub(super) fn inline_tag(builder: &mut Builder, raw: &str) {
                     },
                 ..
             },
-        ] => match *self_closing || role(name) == Role::Void {
-            true if name == "br" => builder.break_point(raw),
-            true => builder.point(raw),
-            false => builder.open(name, raw),
-        },
+        ] => {
+            if !*self_closing && role(name) != Role::Void {
+                builder.open(name, raw);
+            } else if name == "br" {
+                builder.break_point(raw);
+            } else {
+                builder.point(raw);
+            }
+        }
         [
             Token {
                 kind: TokenKind::End { name },

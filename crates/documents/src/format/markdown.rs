@@ -1,11 +1,11 @@
 //! Markdown: text as `pulldown-cmark` finds it; everything else stays byte for byte.
 
 mod extensions;
-mod kept;
 mod lines;
 mod options;
 mod parser;
 mod read;
+mod verbatim;
 mod write;
 
 pub(super) use self::read::{has_shape_of, parse, texts};

@@ -15,17 +15,37 @@ use std::str::FromStr;
 use burnformer_text::apply_edits;
 
 pub(crate) use self::choices::has_choices_of;
-pub(crate) use self::html::{in_language, is_block, is_code, is_prose, keeps, left, values};
+pub(crate) use self::html::{
+    in_language, is_block, is_code, is_prose, keeps, untranslated, values,
+};
 pub(crate) use self::srt::{TAG, tagged};
 
 use crate::block::Block;
-use crate::escape::{ATTRIBUTE, Escape};
+use crate::escape::{Escape, NONCHARACTERS};
 use crate::render::{Layout, breaks, render};
 use crate::split::Splitting;
 use crate::words::{Span, moved};
 
 /// A text that readers see in a tag or image: as written, and as a block.
 pub(crate) type Attribute = (String, Block);
+
+/// How the line breaks of a text count.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TextLayout {
+    pub(crate) splitting: Splitting,
+    /// If true, line breaks in HTML are a part of the text.
+    pub(crate) has_lines: bool,
+}
+
+/// A text with its blocks and attributes.
+pub(crate) struct ParsedText {
+    /// The text with the number of each attribute in its place, between two `mark`s. A tag that
+    /// moves takes its attributes with it.
+    pub(crate) text: String,
+    pub(crate) mark: char,
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) blocks: Vec<Block>,
+}
 
 /// A document format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -178,54 +198,65 @@ impl Format {
         }
     }
 
-    /// Returns `text` with marks in place of its attributes, the attributes, and the blocks.
-    /// `has_lines` says whether line breaks in HTML are a part of the text.
-    pub(crate) fn parse(
-        self,
-        text: &str,
-        splitting: Splitting,
-        has_lines: bool,
-    ) -> (String, Vec<Attribute>, Vec<Block>) {
-        let texts = match self {
-            _ if text.contains(ATTRIBUTE) => Vec::new(),
+    /// Reads the attributes and the blocks of `text`.
+    pub(crate) fn parse(self, text: &str, layout: TextLayout) -> ParsedText {
+        // A text with all of these characters keeps its attributes untranslated.
+        let free = NONCHARACTERS.into_iter().find(|&c| !text.contains(c));
+        let attributes = free.map_or_else(Vec::new, |_| self.attributes(text));
+        let mark = free.unwrap_or_default();
+        let marks: Vec<(Span, String)> = attributes
+            .iter()
+            .enumerate()
+            .map(|(number, (range, _))| (range.clone(), format!("{mark}{number}{mark}")))
+            .collect();
+        let marked = apply_edits(text, &marks);
+        let attributes = attributes
+            .into_iter()
+            .map(|(range, block)| (text[range].to_string(), block));
+        ParsedText {
+            attributes: attributes.collect(),
+            blocks: self.blocks_of_arms(&marked, layout),
+            text: marked,
+            mark,
+        }
+    }
+
+    /// Returns the texts in the tags and images of `text`, and their places.
+    fn attributes(self, text: &str) -> Vec<(Span, Block)> {
+        match self {
             Self::Html => html::read::texts(text),
             Self::Markdown => markdown::texts(text),
             _ => Vec::new(),
-        };
-        let marks: Vec<_> = texts
-            .iter()
-            .enumerate()
-            .map(|(number, (range, _)): (usize, &(Span, Block))| {
-                (range.clone(), format!("{ATTRIBUTE}{number}{ATTRIBUTE}"))
-            })
-            .collect();
-        let attributes = texts
-            .into_iter()
-            .map(|(range, block)| (text[range].to_string(), block));
-        let attributes = attributes.collect();
-        let text = apply_edits(text, &marks);
-        let arms = if has_lines {
-            choices::choices(&text)
+        }
+    }
+
+    /// Returns the blocks of `text`, or of each of its choices.
+    fn blocks_of_arms(self, text: &str, layout: TextLayout) -> Vec<Block> {
+        let arms = if layout.has_lines {
+            choices::choices(text)
         } else {
             Vec::new()
         };
-        let blocks = if arms.is_empty() {
-            self.blocks(&text, splitting, has_lines)
-        } else {
-            let arm = |arm: Span| {
-                let blocks = self.blocks(&text[arm.clone()], splitting, has_lines);
-                blocks.into_iter().map(move |block| Block {
-                    source: moved(&block.source, 0, arm.start),
-                    ..block
-                })
-            };
-            arms.into_iter().flat_map(arm).collect()
-        };
-        (text, attributes, blocks)
+        if arms.is_empty() {
+            return self.blocks(text, layout);
+        }
+        let mut all = Vec::new();
+        for arm in arms {
+            let blocks = self.blocks(&text[arm.clone()], layout).into_iter();
+            all.extend(blocks.map(|block| Block {
+                source: moved(&block.source, 0, arm.start),
+                ..block
+            }));
+        }
+        all
     }
 
     /// Returns the blocks of `text`.
-    fn blocks(self, text: &str, splitting: Splitting, has_lines: bool) -> Vec<Block> {
+    fn blocks(self, text: &str, layout: TextLayout) -> Vec<Block> {
+        let TextLayout {
+            splitting,
+            has_lines,
+        } = layout;
         match self {
             Self::Text if splitting == Splitting::Lines => text::parse(text),
             Self::Text => text::paragraphs(text),

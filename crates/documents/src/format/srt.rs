@@ -43,9 +43,10 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
     // In WebVTT, an empty line ends a cue, and notes and cue names follow. In SubRip, a subtitle
     // may contain an empty line.
     let webvtt = text.starts_with("WEBVTT");
-    let escape = match webvtt {
-        true => Escape::Cue(entities(text)),
-        false => Escape::Srt,
+    let escape = if webvtt {
+        Escape::Cue(entities(text))
+    } else {
+        Escape::Srt
     };
     let is_text = |line: usize| {
         let number = text[lines[line].clone()]

@@ -177,10 +177,10 @@ impl<'a> Draft<'a> {
                 first.get_or_insert(*mark);
             }
         }
-        let known = lengths
+        let candidates = lengths
             .into_iter()
             .filter_map(|(length, first)| Some((length, first?)));
-        let base = known
+        let base = candidates
             .max_by_key(|(length, mark)| (!self.is_linked(*mark), *length, usize::MAX - mark))
             .map(|(_, mark)| mark);
         let base_look = base.filter(|base| !self.is_linked(*base));

@@ -1,18 +1,18 @@
-//! Fields of Word, also in documents of LibreOffice: a code (`PAGE`, `MERGEFIELD Name`) and the result
-//! that readers see. The beginning, separator and end of a field are points between runs, which must
-//! stay in this order.
+//! Fields of Word, also in documents of LibreOffice: a code (`PAGE`, `MERGEFIELD Name`) and the
+//! result that readers see. The beginning, separator and end of a field are points between runs,
+//! which must stay in this order.
 
 use super::item::{Item, Mark, shown};
 use crate::words::Span;
 use crate::xml::local;
 
 /// Fields with a result for readers, which is translated. The results of others are computed.
-const TRANSLATED: [&str; 4] = ["HYPERLINK", "TOC", "TOA", "INDEX"];
+const TRANSLATED_FIELDS: [&str; 4] = ["HYPERLINK", "TOC", "TOA", "INDEX"];
 
 /// Returns whether the result of a field with this code is translated.
 pub(super) fn is_translated(code: &str) -> bool {
     let name = code.split_whitespace().next().unwrap_or_default();
-    TRANSLATED.contains(&&*name.to_ascii_uppercase())
+    TRANSLATED_FIELDS.contains(&&*name.to_ascii_uppercase())
 }
 
 /// Returns whether the point `raw` belongs to a field.

@@ -9,7 +9,6 @@ mod draft;
 mod fields;
 mod header;
 mod item;
-mod kept;
 mod kind;
 mod named;
 mod names;
@@ -19,6 +18,7 @@ mod read;
 mod styles;
 mod tree;
 mod values;
+mod verbatim;
 mod writer;
 
 use std::collections::BTreeSet;
@@ -93,7 +93,7 @@ impl Office {
     /// document declares its language.
     ///
     /// # Panics
-    /// If `html` lacks a paragraph of the page.
+    /// Panics if `html` lacks a paragraph of the page.
     pub fn write(&self, html: &str, languages: [Option<&str>; 2]) -> Vec<u8> {
         let mut lines = html.split_terminator("</p>\n");
         let mut translated = |_: &Paragraph| {
@@ -151,7 +151,8 @@ impl Office {
     }
 }
 
-/// Replaces the first of `languages` by the second where `xml`, a file of the document, declares it.
+/// Replaces the first of `languages` by the second where `xml`, a file of the document, declares
+/// it.
 fn in_language(xml: String, languages: [Option<&str>; 2]) -> String {
     match languages {
         [Some(from), Some(into)] if xml.contains("<html") => page_in_language(&xml, from, into),

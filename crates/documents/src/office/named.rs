@@ -1,5 +1,5 @@
-//! Texts of cells that a workbook names elsewhere. A formula compares with them, a filter selects by
-//! them, and Excel refuses a table with a column of another name than its first cell.
+//! Texts of cells that a workbook names elsewhere. A formula compares with them, a filter selects
+//! by them, and Excel refuses a table with a column of another name than its first cell.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -61,8 +61,8 @@ fn is_no_date(c: char) -> bool {
     c.is_alphabetic() && !"dmyhsapgen".contains(c.to_ascii_lowercase())
 }
 
-/// Returns whether `xml` names cells with words that therefore stay: columns of a table, or values of
-/// a filter.
+/// Returns whether `xml` names cells with words that therefore stay: columns of a table, or values
+/// of a filter.
 pub(super) fn has_names(xml: &str) -> bool {
     NAME.captures_iter(xml).any(|found| has_letters(&found[1]))
 }

@@ -9,7 +9,7 @@ use crate::xml::{Element, attributes};
 /// Namespaces, one a line, and their usual prefixes, in tab-separated columns.
 const NAMESPACES: &str = include_str!("namespaces.tsv");
 /// The beginnings of Office's namespaces in the transitional and in the strict form of its formats.
-const OFFICE: [&str; 2] = [
+const OFFICE_NAMESPACES: [&str; 2] = [
     "http://schemas.openxmlformats.org/",
     "http://purl.oclc.org/ooxml/",
 ];
@@ -43,7 +43,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Reads the declarations of `element`, and ends those of elements before it.
+    /// Reads the declarations of `element`, and ends the declarations of elements before it.
     fn enter(&mut self, xml: &'a str, element: &Element<'a>) {
         while let Some((_, prefix)) = self.open.pop_if(|(end, _)| *end <= element.tag.start) {
             self.prefixes.get_mut(prefix).and_then(Vec::pop);
@@ -68,7 +68,7 @@ impl<'a> Scope<'a> {
 
 /// Returns the usual prefix of a namespace.
 fn usual(namespace: &str) -> Option<&'static str> {
-    let office = OFFICE
+    let office = OFFICE_NAMESPACES
         .iter()
         .find_map(|office| namespace.strip_prefix(office));
     let short = office.map(|rest| rest.replacen("/2006/", "/", 1));

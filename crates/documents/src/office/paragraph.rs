@@ -27,7 +27,7 @@ pub(super) fn paragraphs(
 ) -> Result<Vec<Paragraph>, String> {
     let part = Part::read(xml, kind, shared)?;
     let mut found = Vec::new();
-    for index in (0..part.all.len()).filter(|&index| !part.kept[index]) {
+    for index in (0..part.all.len()).filter(|&index| !part.is_verbatim[index]) {
         part.add_paragraphs(index, &mut found);
     }
     Ok(found)
@@ -141,7 +141,7 @@ impl<'a> Part<'a> {
             _ if !is_point && name == ALTERNATIVES => self.alternatives(index, None, draft),
             _ if is_point => draft.point(outer, None, tag_of(name)),
             _ if self.is_unit(index) => draft.unit(outer, None, self.shown(index)),
-            _ if self.kept[index] => draft.point(outer, None, tag_of(name)),
+            _ if self.is_verbatim[index] => draft.point(outer, None, tag_of(name)),
             _ => {
                 let element = &self.all[index];
                 self.element(index, [element.tag.clone(), element.end_tag()], draft);
@@ -195,7 +195,7 @@ impl<'a> Part<'a> {
     fn is_unit(&self, index: usize) -> bool {
         let element = &self.all[index];
         match self.name(index) {
-            name if self.kind == OfficeKind::Epub => self.kept[index] && is_code(name),
+            name if self.kind == OfficeKind::Epub => self.is_verbatim[index] && is_code(name),
             "w:fldSimple" => {
                 let code = element.attribute(self.xml, "instr");
                 !is_translated(&code.unwrap_or_default())

@@ -173,8 +173,8 @@ impl<'z, 'a> Lists<'z, 'a> {
         }
     }
 
-    /// Returns the values of these attributes of the elements in the list at `path` that have any of
-    /// them. A list is read once.
+    /// Returns the values of these attributes of the elements in the list at `path` that have any
+    /// of them. A list is read once.
     fn entries(&mut self, path: &str, names: [&str; 3]) -> Vec<[String; 3]> {
         let Some(xml) = self.files.remove(path).and_then(|index| self.text(index)) else {
             return Vec::new();
@@ -201,8 +201,8 @@ impl<'z, 'a> Lists<'z, 'a> {
     }
 }
 
-/// Returns the path of the file that `target` names in `folder`. Names differ neither by case nor by
-/// how their characters are written in an address.
+/// Returns the path of the file that `target` names in `folder`. Names differ neither by case nor
+/// by how their characters are written in an address.
 fn path(folder: &str, target: &str) -> String {
     let target = target.split(['#', '?']).next().unwrap_or_default();
     let target = decoded(target).replace('\\', "/").to_lowercase();

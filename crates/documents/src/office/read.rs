@@ -16,7 +16,7 @@ use super::parts::Parts;
 use super::styles::Styles;
 use super::tree::Shared;
 use crate::encoding::{BrokenFile, Charset, binary};
-use crate::format::{Format, left};
+use crate::format::{Format, untranslated};
 
 /// Limits on the bytes of XML and the number of files in a document.
 const LIMIT: Price = Price {
@@ -75,7 +75,8 @@ impl Reader {
             let mut bytes = Vec::new();
             unpack(file, &mut bytes).map_err(broken)?;
             if files.is_picture(&name) {
-                self.left.extend(left(&String::from_utf8_lossy(&bytes)));
+                self.left
+                    .extend(untranslated(&String::from_utf8_lossy(&bytes)));
                 continue;
             }
             let part =
@@ -91,8 +92,8 @@ impl Reader {
                 styles: self.styles.get(folder(name)).unwrap_or(&none),
                 named: &self.named,
             };
-            let found = paragraphs(&part.xml, self.kind, &shared);
-            part.paragraphs = found.map_err(|fault| in_file(name, fault))?;
+            let paragraphs = paragraphs(&part.xml, self.kind, &shared);
+            part.paragraphs = paragraphs.map_err(|fault| in_file(name, fault))?;
         }
         let parts = parts.into_iter().map(|(_, part)| part).collect();
         Ok((parts, self.left))
@@ -109,7 +110,7 @@ impl Reader {
                 self.left
                     .extend([formulas, sheets, names].into_iter().flatten());
             }
-            OfficeKind::Epub => self.left.extend(left(xml)),
+            OfficeKind::Epub => self.left.extend(untranslated(xml)),
             _ => {
                 let styles = Styles::shared(xml);
                 let styles = styles.map(|styles| (folder(name).to_owned(), styles));

@@ -1,4 +1,5 @@
-//! Character styles that raise their text, such as those of note references in Word and LibreOffice.
+//! Character styles that raise their text, such as those of note references in Word and
+//! LibreOffice.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -37,8 +38,8 @@ impl Styles {
         let mut names = HashMap::<usize, String>::new();
         for (index, element) in all.iter().enumerate() {
             let own = |name| element.attribute(xml, name);
-            let known = &*kinds[index];
-            match known {
+            let kind = &*kinds[index];
+            match kind {
                 "style:style" | "w:style" => {
                     let family = own("family").or_else(|| own("type"));
                     let is_character = family.is_none_or(|it| it == "text" || it == "character");
@@ -52,14 +53,14 @@ impl Styles {
                 }
                 "w:basedOn" | "style:text-properties" | "w:vertAlign" => {
                     let mut around = element.parent;
-                    if known == "w:vertAlign" {
+                    if kind == "w:vertAlign" {
                         around = around.and_then(|parent| all[parent].parent);
                     }
                     let name = around.and_then(|style| names.get(&style));
                     let Some(style) = name.and_then(|name| styles.get_mut(name)) else {
                         continue;
                     };
-                    match known {
+                    match kind {
                         "w:basedOn" => style.parent = own("val"),
                         "w:vertAlign" => style.is_raised = own("val").map(|it| is_raised(&it)),
                         _ => style.is_raised = own("text-position").map(|it| is_raised(&it)),
@@ -76,8 +77,8 @@ impl Styles {
     pub(super) fn raises(&self, name: &str, shared: &Self) -> bool {
         let mut name = name;
         for _ in 0..MAX_PARENTS {
-            let known = self.0.get(name).or_else(|| shared.0.get(name));
-            match known {
+            let style = self.0.get(name).or_else(|| shared.0.get(name));
+            match style {
                 Some(Style {
                     is_raised: Some(is_raised),
                     ..

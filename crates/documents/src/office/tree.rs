@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::kept::kept;
 use super::kind::{HIDDEN, OfficeKind, has};
 use super::names::names;
 use super::styles::Styles;
+use super::verbatim::verbatim_elements;
 use crate::words::{Span, has_letters};
 use crate::xml::{Element, elements};
 
@@ -30,7 +30,7 @@ pub(super) struct Part<'a> {
     /// paragraphs.
     pub(super) holds: Vec<[bool; 2]>,
     /// For each element, whether it stays unchanged.
-    pub(super) kept: Vec<bool>,
+    pub(super) is_verbatim: Vec<bool>,
     pub(super) styles: Styles,
     pub(super) shared: &'a Shared<'a>,
 }
@@ -44,7 +44,7 @@ impl<'a> Part<'a> {
     ) -> Result<Self, String> {
         let all = elements(xml).map_err(|broken| broken.to_string())?;
         let names = names(xml, &all);
-        let kept = kept(xml, kind, &all, &names);
+        let is_verbatim = verbatim_elements(xml, kind, &all, &names);
         let mut next: Vec<usize> = (1..=all.len()).collect();
         for index in (0..all.len()).rev() {
             if let Some(parent) = all[index].parent {
@@ -60,7 +60,7 @@ impl<'a> Part<'a> {
             names,
             next,
             holds,
-            kept,
+            is_verbatim,
             styles,
             shared,
         };

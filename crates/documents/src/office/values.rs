@@ -16,12 +16,12 @@ static VALUES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Returns the ranges of the values of `element`, which has the name `name` without its prefix, that
-/// are prose.
+/// Returns the ranges of the values of `element`, which has the name `name` without its prefix,
+/// that are prose.
 pub(super) fn values(xml: &str, kind: OfficeKind, element: &Element<'_>, name: &str) -> Vec<Span> {
     let Span { start, end } = element.tag;
     let tag = &xml[start..end];
-    let mut found: Vec<Span> = if kind == OfficeKind::Epub {
+    let mut ranges: Vec<Span> = if kind == OfficeKind::Epub {
         values_of_page(&name.to_ascii_lowercase(), tag, start)
     } else {
         let Some(names) = VALUES.get(name) else {
@@ -30,12 +30,12 @@ pub(super) fn values(xml: &str, kind: OfficeKind, element: &Element<'_>, name: &
         let texts = attributes(tag).filter(|(name, _)| has(names, local(name)));
         texts.map(|(_, range)| moved(&range, 0, start)).collect()
     };
-    found.retain(|range| {
+    ranges.retain(|range| {
         let value = &xml[range.clone()];
         let is_quoted = xml[..range.start].ends_with(['"', '\'']);
         is_quoted && is_prose(value) && has_letters(&without_references(value))
     });
-    found
+    ranges
 }
 
 /// Returns `value` without its references to characters.

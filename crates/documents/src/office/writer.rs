@@ -186,21 +186,21 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Writes `close`, the end of alternatives. The others get the translation of the first, which is
-    /// written: all of it if they were equal, or else its text.
+    /// Writes `close`, the end of alternatives. The others get the translation of the first, which
+    /// is written: all of it if they were equal, or else its text.
     fn others(&mut self, inner: &Span, close: &Span, others: &[Branch]) {
         let xml = self.writer.xml;
         let start = self.alternatives.pop().unwrap_or(self.out.len());
-        let written = self.out[start..].to_owned();
+        let translation = self.out[start..].to_owned();
         let text: String = PIECE
-            .find_iter(&written)
+            .find_iter(&translation)
             .map(|piece| piece.as_str())
             .filter(|piece| !piece.starts_with('<'))
             .collect();
         let mut at = close.start;
         for other in others {
             let contents = if xml[other.inner.clone()] == xml[inner.clone()] {
-                vec![(other.inner.clone(), written.as_str())]
+                vec![(other.inner.clone(), translation.as_str())]
             } else {
                 let texts = [text.as_str()].into_iter().chain(std::iter::repeat(""));
                 other.texts.iter().cloned().zip(texts).collect()

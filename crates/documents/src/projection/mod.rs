@@ -116,7 +116,10 @@ impl<'a> Family<'a> {
     /// stays inside it, as in the source.
     fn keep_unpaired(&self, spans: &mut [Span]) {
         let nodes = &self.block.nodes;
-        let ends: Vec<usize> = self.children.iter().copied().filter(|child: &usize| matches!(&nodes[*child].kind, Kind::Point { raw, .. } if raw.starts_with("</"))).collect();
+        let children = self.children.iter().copied();
+        let ends: Vec<usize> = children
+            .filter(|&child| is_end_tag(&nodes[child]))
+            .collect();
         let mut sorted: Vec<usize> = ends.iter().map(|&child| spans[child].start).collect();
         sorted.sort_unstable();
         ends.iter()
@@ -303,4 +306,9 @@ impl Used {
         let before = self.parts.range(..range.end).next_back();
         before.is_none_or(|(_, &(end, _))| end <= range.start)
     }
+}
+
+/// Returns whether `node` is an end tag without a beginning.
+fn is_end_tag(node: &Node) -> bool {
+    matches!(&node.kind, Kind::Point { raw, .. } if raw.starts_with("</"))
 }

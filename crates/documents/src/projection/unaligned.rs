@@ -1,11 +1,12 @@
 //! Elements without a run of aligned words, elements without text, and points.
 
 use super::{Family, Used};
+use crate::alignment::Spaces;
 use crate::block::Kind;
 use crate::words::{Span, has_words};
 
 /// Maximum distance, in bytes, between a mark and its expected position.
-const REACH: usize = 256;
+const MAX_DISTANCE: usize = 256;
 
 impl Family<'_> {
     /// Gives a span to an element without a run: a word that it shares with others, the same
@@ -13,10 +14,12 @@ impl Family<'_> {
     pub(super) fn take_unaligned(&self, child: usize, used: &mut Used) {
         let source = &self.block.nodes[child].range;
         let text = &self.block.text[source.clone()];
-        let range = match has_words(text) {
-            true => self.shared_word(source, used),
-            false if text.trim().is_empty() => self.white_space(source),
-            false => self.same_text(source, used),
+        let range = if has_words(text) {
+            self.shared_word(source, used)
+        } else if text.trim().is_empty() {
+            self.white_space(source)
+        } else {
+            self.same_text(source, used)
         };
         let inside = |it: &Span| self.window.start <= it.start && it.end <= self.window.end;
         if let Some(range) = range.filter(|range| inside(range) && used.is_free(range)) {
@@ -45,10 +48,10 @@ impl Family<'_> {
         let text = self.block.text[source.clone()].trim();
         let expected = self.position(source.start, false);
         let low = target
-            .floor_char_boundary(expected.saturating_sub(REACH))
+            .floor_char_boundary(expected.saturating_sub(MAX_DISTANCE))
             .max(self.window.start);
         let high = target
-            .floor_char_boundary(expected.saturating_add(REACH))
+            .floor_char_boundary(expected.saturating_add(MAX_DISTANCE))
             .min(self.window.end);
         let window = target.get(low..high)?;
         let starts = window.char_indices().map(|(at, _)| at);
@@ -69,9 +72,11 @@ impl Family<'_> {
     /// `space_after` is set, the source has white space there that the text lacks.
     pub(super) fn position(&self, at: usize, space_after: bool) -> usize {
         let text = &self.block.text;
-        let before = text[..at].ends_with(char::is_whitespace);
-        let after = space_after || text[at..].starts_with(char::is_whitespace);
-        let position = self.alignment.position(text, at, (before, after));
+        let spaces = Spaces {
+            before: text[..at].ends_with(char::is_whitespace),
+            after: space_after || text[at..].starts_with(char::is_whitespace),
+        };
+        let position = self.alignment.position(text, at, spaces);
         position.clamp(self.window.start, self.window.end)
     }
 

@@ -88,8 +88,8 @@ fn read(text: &str, format: Format) -> Vec<Message> {
 #[test]
 fn messages_have_their_texts_contexts_and_states() {
     let pairs = |messages: &[Message], state: MessageState| {
-        let of_state = messages.iter().filter(|message| message.state == state);
-        of_state
+        let messages_in_state = messages.iter().filter(|message| message.state == state);
+        messages_in_state
             .map(|it: &Message| {
                 (
                     it.line,

@@ -4,8 +4,8 @@ use crate::common::{identity, reverse, translate, upper};
 use burnformer_documents::Format;
 
 /// Each construct, from the documentation of Pandoc, MkDocs, Docusaurus, VuePress, MyST, MDX, Hugo,
-/// Jekyll, kramdown, Obsidian and MathJax: a file in which the text to translate is in small letters
-/// between `‹` and `›`.
+/// Jekyll, kramdown, Obsidian and MathJax: a file in which the text to translate is in small
+/// letters between `‹` and `›`.
 const CASES: [&str; 40] = [
     // Containers and admonitions.
     "::: warning\n‹the house.›\n:::\n",
@@ -87,8 +87,8 @@ fn extensions_keep_their_syntax_and_their_text_is_translated() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Two constructs one after another, and each in a quotation. An engine that changes the order of the
-/// words changes no sign.
+/// Two constructs one after another, and each in a quotation. An engine that changes the order of
+/// the words changes no sign.
 #[test]
 fn extensions_beside_and_within_others_stay() {
     let has_front_matter = |case: &&&str| !case.starts_with("---");

@@ -25,7 +25,7 @@ fn translated(text: &str, format: Format, [from, into]: [&str; 2]) -> String {
     }
 }
 
-/// The direction of a language is that of CLDR.
+/// CLDR gives the direction of each language.
 #[test]
 fn web_manifests_name_the_language_of_the_result() {
     let languages = [("ar", "rtl"), ("he", "rtl"), ("fa", "rtl"), ("ur", "rtl")];

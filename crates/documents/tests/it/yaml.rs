@@ -51,8 +51,8 @@ fn a_file_stays_readable_whatever_the_translation_is() {
 }
 
 /// PyYAML 6.0.4, ruamel.yaml 0.19.1, psych of Ruby 3.1.2, and js-yaml 5.5.0 and yaml 2.9.1 of npm
-/// read each value as the same string. `PYTHON=VENV/bin/python NODE_PATH=MODULES cargo test --release
-/// -p burnformer-documents --test it readers_of_yaml -- --ignored`
+/// read each value as the same string. `PYTHON=VENV/bin/python NODE_PATH=MODULES cargo test
+/// --release -p burnformer-documents --test it readers_of_yaml -- --ignored`
 #[test]
 #[ignore = "needs the readers"]
 fn readers_of_yaml_see_the_same_string() {

@@ -6,7 +6,7 @@ use super::step::AdamStep;
 use crate::simd::vectorised;
 
 /// The number of elements that one task handles.
-const TASK: usize = 16 * 1024;
+const TASK_ELEMENTS: usize = 16 * 1024;
 
 /// One update of `parameter` and its moments by `gradient`.
 pub(super) fn update(
@@ -15,10 +15,12 @@ pub(super) fn update(
     [first, second]: [&mut [f32]; 2],
     step: AdamStep,
 ) {
-    let moments = first.par_chunks_mut(TASK).zip(second.par_chunks_mut(TASK));
+    let moments = first
+        .par_chunks_mut(TASK_ELEMENTS)
+        .zip(second.par_chunks_mut(TASK_ELEMENTS));
     let tasks = parameter
-        .par_chunks_mut(TASK)
-        .zip(gradient.par_chunks(TASK))
+        .par_chunks_mut(TASK_ELEMENTS)
+        .zip(gradient.par_chunks(TASK_ELEMENTS))
         .zip(moments);
     tasks.for_each(|((parameter, gradient), (first, second))| {
         update_task(parameter, gradient, first, second, step);

@@ -28,9 +28,9 @@ pub fn adam_step<const D: usize>(
     step: AdamStep,
 ) -> Moving<D> {
     let shape = moving.parameter.dims();
-    let given = [moving.first.dims(), moving.second.dims(), gradient.dims()];
+    let shapes = [moving.first.dims(), moving.second.dims(), gradient.dims()];
     assert_eq!(
-        given, [shape; 3],
+        shapes, [shape; 3],
         "the moments or the gradient have another shape than the parameter, {shape:?}"
     );
     let Moving {

@@ -8,8 +8,8 @@ use super::cpu;
 use super::step::{AdamStep, Moving};
 use crate::cpu::{contiguous, floats, primitive, tensor};
 
-/// The update of tensors on the CPU without gradients, in place if no other tensor shares their
-/// memory.
+/// Returns the update of tensors on the CPU without gradients, in place if no other tensor shares
+/// their memory.
 pub(super) fn adam_step<const D: usize>(
     moving: Moving<D>,
     gradient: Tensor<D>,
@@ -28,7 +28,7 @@ pub(super) fn adam_step<const D: usize>(
     }
 }
 
-/// `x` with elements that fill the whole of its storage.
+/// Returns `x` with elements that fill the whole of its storage.
 fn compact(x: FlexTensor) -> FlexTensor {
     let x = contiguous(x);
     let whole = x.bytes().len() == x.layout().num_elements() * size_of::<f32>();

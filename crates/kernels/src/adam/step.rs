@@ -19,7 +19,7 @@ pub struct AdamStep {
 }
 
 impl AdamStep {
-    /// The corrections 1 / (1 − βᵗ) of both moments, which begin at zero.
+    /// Returns the corrections 1 / (1 − βᵗ) of both moments, which begin at zero.
     pub(crate) fn corrections(self) -> [f64; 2] {
         [self.beta_1, self.beta_2].map(|beta| 1.0 / (1.0 - beta.powf(self.time as f64)))
     }

@@ -45,7 +45,7 @@ pub(super) struct Inputs<'a> {
 }
 
 impl Sizes {
-    /// The number of weights of one head.
+    /// Returns the number of weights of one head.
     fn block(self) -> usize {
         self.query_len * self.key_len
     }
@@ -63,7 +63,7 @@ impl<'a> ProjectedTensor<'a> {
 }
 
 impl KeyMask {
-    /// A mask that hides none of `keys`.
+    /// Creates a mask that hides none of `keys`.
     pub(super) fn nothing(keys: usize) -> Self {
         Self {
             bytes: vec![0; keys],
@@ -97,7 +97,7 @@ impl<'a> Inputs<'a> {
         ]
     }
 
-    /// The dropout factors of one head's weights, if there is dropout.
+    /// Returns the dropout factors of one head's weights, if there is dropout.
     fn factors(self, batch: usize, head: usize, factors: &mut [f32]) -> bool {
         let Some(mask) = self.mask else { return false };
         let block = self.sizes.block();

@@ -29,7 +29,8 @@ pub(crate) struct Block {
 }
 
 impl AttentionInputs {
-    /// Queries, keys and values of `heads` heads, without a mask: every query sees every key.
+    /// Queries, `[batch, query_len, heads·d_k]`, keys, `[batch, key_len, heads·d_k]`, and values,
+    /// `[batch, key_len, heads·d_v]`, without a mask: every query sees every key.
     pub fn new([query, key, value]: [Tensor<3>; 3], heads: usize) -> Self {
         Self {
             query,
@@ -78,7 +79,7 @@ impl AttentionInputs {
 /// `x`: `[batch, len, heads·d]` → `[batch, heads, len, d]`
 ///
 /// # Panics
-/// If `heads` does not divide the number of features.
+/// Panics if `heads` does not divide the number of features.
 pub fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
     let [batch, len, width] = x.dims();
     x.reshape([batch, len, heads, width / heads])

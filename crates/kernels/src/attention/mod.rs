@@ -30,7 +30,7 @@ pub use softmax::masked_softmax;
 /// The shapes of [`AttentionInputs`] → `[batch, query_len, heads·d_v]`
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// Panics if the shapes do not fit together.
 pub fn attention(inputs: AttentionInputs, mask: Option<DropoutMask>) -> Tensor<3> {
     inputs.check();
     match Target::of(&[&inputs.query, &inputs.key, &inputs.value]) {

@@ -125,7 +125,8 @@ fn sizes([query, _, value]: &[FlexTensor; 3], heads: usize) -> Sizes {
     }
 }
 
-/// `x` itself if the features of each position are adjacent, else a copy with adjacent features.
+/// Returns `x` itself if the features of each position are adjacent, else a copy with adjacent
+/// features.
 fn with_adjacent_features(x: FlexTensor) -> FlexTensor {
     let strides = x.layout().strides();
     let adjacent = strides[2] == 1 && strides.iter().all(|&stride| stride > 0);

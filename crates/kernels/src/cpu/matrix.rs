@@ -9,8 +9,8 @@ pub struct Matrix<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    /// The matrix of `rows` by `columns` at the start of `data`, with rows `row_stride` elements
-    /// apart.
+    /// Returns the matrix of `rows` by `columns` at the start of `data`, with rows `row_stride`
+    /// elements apart.
     pub fn new(data: &'a [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
         assert!(
             span(rows, columns, row_stride) <= data.len(),
@@ -25,7 +25,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// The transposed matrix, without copying.
+    /// Returns the transposed matrix, without copying.
     pub fn transposed(self) -> Self {
         let Self {
             data,
@@ -53,7 +53,7 @@ pub struct MatrixMut<'a> {
 }
 
 impl<'a> MatrixMut<'a> {
-    /// The matrix of `rows` by `columns` at the start of `data`.
+    /// Returns the matrix of `rows` by `columns` at the start of `data`.
     pub fn new(data: &'a mut [f32], rows: usize, columns: usize, row_stride: usize) -> Self {
         assert!(
             span(rows, columns, row_stride) <= data.len(),

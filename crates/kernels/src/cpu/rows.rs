@@ -4,13 +4,13 @@ use rayon::prelude::*;
 
 use crate::simd::vectorised;
 
-/// The number of rows that one task handles. It is a function of the size of the problem alone, so
-/// that partial sums never depend on the number of threads.
+/// Returns the number of rows that one task handles. It is a function of the size of the problem
+/// alone, so that partial sums never depend on the number of threads.
 pub fn rows_per_task(rows: usize) -> usize {
     rows.div_ceil(64).max(8)
 }
 
-/// The sum of `parts`, each `[width]`, in their order and in float64.
+/// Returns the sum of `parts`, each `[width]`, in their order and in float64.
 pub fn ordered_sum(parts: &[Vec<f32>], width: usize) -> Vec<f32> {
     let mut sums = vec![0.0f64; width];
     for part in parts {
@@ -21,7 +21,7 @@ pub fn ordered_sum(parts: &[Vec<f32>], width: usize) -> Vec<f32> {
     sums.into_iter().map(|x| x as f32).collect()
 }
 
-/// The sums of the columns of `rows`, which is `[rows, width]`: the gradient of a bias.
+/// Returns the sums of the columns of `rows`, which is `[rows, width]`: the gradient of a bias.
 pub fn column_sums(rows: &[f32], width: usize) -> Vec<f32> {
     let chunk = rows_per_task(rows.len() / width.max(1)) * width;
     let parts: Vec<Vec<f32>> = rows
@@ -32,7 +32,8 @@ pub fn column_sums(rows: &[f32], width: usize) -> Vec<f32> {
 }
 
 vectorised! {
-    /// The sums of the columns of one task's rows, added in float32 in the order of the rows.
+    /// Returns the sums of the columns of one task's rows, added in float32 in the order of the
+    /// rows.
     pub(crate) fn sums_of_task(rows: &[f32], width: usize) -> Vec<f32> {
         let mut sums = vec![0.0; width];
         for row in rows.chunks_exact(width) {

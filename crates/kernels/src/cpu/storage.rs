@@ -4,16 +4,16 @@ use burn::backend::Flex;
 use burn::backend::flex::{FlexTensor, Layout};
 use burn::tensor::{Bool, BoolStore, Bytes, DType, Int, Shape, Tensor};
 
-/// The `flex` tensor that `x` wraps: a tensor on the CPU without gradients.
+/// Returns the `flex` tensor that `x` wraps: a tensor on the CPU without gradients.
 ///
 /// # Panics
-/// If the tensor is not on the CPU, or has gradients.
+/// Panics if the tensor is not on the CPU, or has gradients.
 pub fn primitive<const D: usize>(x: Tensor<D>) -> FlexTensor {
     x.try_into_primitive::<Flex>()
         .expect("a tensor on flex without gradients")
 }
 
-/// `x` with its elements in row-major order without gaps. Copies only if necessary.
+/// Returns `x` with its elements in row-major order without gaps. Copies only if necessary.
 pub fn contiguous(x: FlexTensor) -> FlexTensor {
     if x.is_contiguous() {
         x
@@ -22,20 +22,20 @@ pub fn contiguous(x: FlexTensor) -> FlexTensor {
     }
 }
 
-/// The elements of a [`contiguous`] float32 tensor.
+/// Returns the elements of a [`contiguous`] float32 tensor.
 pub fn floats(x: &FlexTensor) -> &[f32] {
     x.as_slice().expect("a contiguous f32 tensor")
 }
 
-/// The sizes of `x` along its axes.
+/// Returns the sizes of `x` along its axes.
 ///
 /// # Panics
-/// If its rank is not `D`.
+/// Panics if its rank is not `D`.
 pub fn dims<const D: usize>(x: &FlexTensor) -> [usize; D] {
     x.layout().shape().dims()
 }
 
-/// A tensor of `shape` with the elements `values`, in row-major order.
+/// Returns a tensor of `shape` with the elements `values`, in row-major order.
 pub fn tensor(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
     FlexTensor::new(
         Bytes::from_elems(values),
@@ -63,7 +63,7 @@ pub fn overwrite(x: FlexTensor, write: impl FnOnce(&mut [f32], Option<&[f32]>)) 
 /// Returns the integers of `x`, a tensor on the CPU, in row-major order, widened to 64 bits.
 ///
 /// # Panics
-/// If `x` is not on the CPU.
+/// Panics if `x` is not on the CPU.
 pub fn integers<const D: usize>(x: Tensor<D, Int>) -> Vec<i64> {
     let x = x
         .inner()
@@ -75,7 +75,7 @@ pub fn integers<const D: usize>(x: Tensor<D, Int>) -> Vec<i64> {
 /// Returns the booleans of `x`, a tensor on the CPU, in row-major order; true is any nonzero byte.
 ///
 /// # Panics
-/// If `x` is not on the CPU.
+/// Panics if `x` is not on the CPU.
 pub fn bools<const D: usize>(x: Tensor<D, Bool>) -> Vec<u8> {
     let x = x
         .inner()

@@ -3,7 +3,7 @@ use rayon::prelude::*;
 use crate::random::{RandomKey, philox};
 
 /// The number of elements that one task draws: a multiple of the eight elements of a block.
-const TASK: usize = 16 * 1024;
+const TASK_ELEMENTS: usize = 16 * 1024;
 
 /// One application of dropout (paper §5.4). It drops elements as a function of `key` and of each
 /// element's index alone. The backward pass draws the factors again, and none are kept in memory.
@@ -14,10 +14,10 @@ pub struct DropoutMask {
 }
 
 impl DropoutMask {
-    /// The mask that is drawn from `key` and drops each element with probability `rate`.
+    /// Returns the mask that is drawn from `key` and drops each element with probability `rate`.
     ///
     /// # Panics
-    /// If `rate` is not in `[0, 1)`.
+    /// Panics if `rate` is not in `[0, 1)`.
     pub fn new(key: RandomKey, rate: f64) -> Self {
         assert!(
             (0.0..1.0).contains(&rate),
@@ -26,17 +26,17 @@ impl DropoutMask {
         Self { key, rate }
     }
 
-    /// The factor of an element that is kept, 1 / (1 − rate).
+    /// Returns the factor of an element that is kept, 1 / (1 − rate).
     pub fn keep_value(self) -> f32 {
         (1.0 / (1.0 - self.rate)) as f32
     }
 
-    /// The random key that the factors are drawn from.
+    /// Returns the random key that the factors are drawn from.
     pub fn key(self) -> RandomKey {
         self.key
     }
 
-    /// The threshold for 16 random bits: an element is dropped if its bits are below it.
+    /// Returns the threshold for 16 random bits: an element is dropped if its bits are below it.
     pub fn drop_threshold(self) -> u32 {
         (self.rate * 65536.0).round() as u32
     }
@@ -66,11 +66,11 @@ impl DropoutMask {
         philox::mask(self.key.words(), first, threshold, self.keep_value(), out);
     }
 
-    /// The factors of the first `count` elements.
+    /// Returns the factors of the first `count` elements.
     pub(crate) fn factors(self, count: usize) -> Vec<f32> {
         let mut factors = vec![0.0; count];
-        let tasks = factors.par_chunks_mut(TASK).enumerate();
-        tasks.for_each(|(index, part)| self.fill_at(index * TASK, part));
+        let tasks = factors.par_chunks_mut(TASK_ELEMENTS).enumerate();
+        tasks.for_each(|(index, part)| self.fill_at(index * TASK_ELEMENTS, part));
         factors
     }
 }

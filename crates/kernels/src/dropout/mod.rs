@@ -38,7 +38,7 @@ pub fn dropout<const D: usize>(x: Tensor<D>, mask: Option<DropoutMask>) -> Tenso
 /// `x` and `y` have one shape, which is also the shape of the result.
 ///
 /// # Panics
-/// If the shapes differ.
+/// Panics if the shapes differ.
 pub fn residual_dropout<const D: usize>(
     x: Tensor<D>,
     y: Tensor<D>,

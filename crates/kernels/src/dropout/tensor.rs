@@ -13,9 +13,9 @@ type Words = Tensor<2, Int>;
 const LOW: i32 = 0xffff;
 
 impl DropoutMask {
-    /// The factors of dropout for every element of `x`, as a tensor with the shape and the device
-    /// of `x`. They have the same bits on every device. Devices without fused operations draw them
-    /// in tensor arithmetic, and nothing is uploaded.
+    /// Returns the factors of dropout for every element of `x`, as a tensor with the shape and the
+    /// device of `x`. They have the same bits on every device. Devices without fused operations
+    /// draw them in tensor arithmetic, and nothing is uploaded.
     pub fn tensor_like<const D: usize>(self, x: &Tensor<D>) -> Tensor<D> {
         let device = x.device();
         let count = x.shape().num_elements();
@@ -27,7 +27,7 @@ impl DropoutMask {
         factors.reshape(x.shape()).cast(x.dtype())
     }
 
-    /// The factors of the first `count` elements in tensor arithmetic, `[count]`.
+    /// Returns the factors of the first `count` elements in tensor arithmetic, `[count]`.
     fn factors_on(self, device: &Device, count: usize) -> Tensor<1> {
         let words = blocks_of(self.key().words(), device, count.div_ceil(8)).to_vec();
         let words: Tensor<3, Int> = Tensor::stack(words, 2);
@@ -41,8 +41,8 @@ impl DropoutMask {
     }
 }
 
-/// The words of at least the first `count` blocks of Philox-4x32-10 under `key`. Their numbers are
-/// the sums of two short ranges: Burn uploads a range.
+/// Returns the words of at least the first `count` blocks of Philox-4x32-10 under `key`. Their
+/// numbers are the sums of two short ranges: Burn uploads a range.
 fn blocks_of(mut key: [u32; 2], device: &Device, count: usize) -> [Words; 4] {
     let width = count.isqrt().max(1);
     let options = (device, DType::I32);
@@ -83,12 +83,12 @@ fn product(x: Words, m: u32) -> [Words; 2] {
     [high, low]
 }
 
-/// The lower 16 bits of each word.
+/// Returns the lower 16 bits of each word.
 fn low_half(x: &Words) -> Words {
     x.clone().bitwise_and_scalar(LOW)
 }
 
-/// The upper 16 bits of each word.
+/// Returns the upper 16 bits of each word.
 fn high_half(x: &Words) -> Words {
     x.clone()
         .bitwise_right_shift_scalar(16)

@@ -7,12 +7,12 @@ use crate::cpu::{contiguous, floats, primitive};
 use crate::simd::vectorised;
 
 /// The number of elements that one task handles.
-const TASK: usize = 16 * 1024;
+const TASK_ELEMENTS: usize = 16 * 1024;
 
 /// Σ x² of a tensor on the CPU without gradients, summed in float64, in the order of the tasks.
 pub(super) fn sum_of_squares<const D: usize>(x: Tensor<D>) -> f64 {
     let parts: Vec<f64> = floats(&contiguous(primitive(x)))
-        .par_chunks(TASK)
+        .par_chunks(TASK_ELEMENTS)
         .map(squares)
         .collect();
     parts.iter().sum()

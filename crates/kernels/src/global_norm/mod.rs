@@ -9,14 +9,14 @@ use burn::tensor::Tensor;
 use crate::op::Target;
 use crate::sum::by_rows;
 
-/// The Euclidean norm of all `vectors` taken as one vector: a tensor `[1]` on their device. The
-/// host does not wait for it.
+/// Returns the Euclidean norm of all `vectors` taken as one vector: a tensor `[1]` on their device.
+/// The host does not wait for it.
 ///
 /// The vectors are copied into one, so that a GPU has one launch for each copy, and few for the
 /// sum.
 ///
 /// # Panics
-/// If `vectors` is empty.
+/// Panics if `vectors` is empty.
 pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
     assert!(
         !vectors.is_empty(),
@@ -25,8 +25,8 @@ pub fn global_norm(vectors: &[Tensor<1>]) -> Tensor<1> {
     by_rows(Tensor::cat(vectors.to_vec(), 0).square()).sqrt()
 }
 
-/// The sum of the squares of all elements, Σ x². The square root of the total over all gradients of
-/// a model is their global norm.
+/// Returns the sum of the squares of all elements, Σ x². The square root of the total over all
+/// gradients of a model is their global norm.
 ///
 /// On the CPU, a tensor without gradients is summed in parallel, in float64 and in a
 /// fixed order.

@@ -30,7 +30,7 @@ pub use settings::{ComputeType, Epilogue};
 /// - `weight`: `[out, in]`, `bias`: `[out]`
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// Panics if the shapes do not fit together.
 pub fn linear<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<2>,
@@ -51,8 +51,8 @@ pub fn is_bfloat16_fast_on(device: &Device) -> bool {
     false
 }
 
-/// `epilogue(x·Wᵀ + b)` of float32 tensors: with a ReLU the first half of the feed-forward network
-/// (paper §3.3).
+/// Returns `epilogue(x·Wᵀ + b)` of float32 tensors: with a ReLU the first half of the feed-forward
+/// network (paper §3.3).
 ///
 /// Fused in float32 and bfloat16: bias and epilogue are part of the product, but for SiLU, which is
 /// an operation of its own because of its gradient. In bfloat16 the
@@ -66,7 +66,7 @@ pub fn is_bfloat16_fast_on(device: &Device) -> bool {
 /// - `weight`: `[out, in]`, `bias`: `[out]`
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// Panics if the shapes do not fit together.
 pub fn linear_with<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<2>,
@@ -98,7 +98,7 @@ pub fn linear_with<const D: usize>(
     }
 }
 
-/// The type of fused products in `precision`; `None` if there are none.
+/// Returns the type of fused products in `precision`; `None` if there are none.
 #[cfg(feature = "cpu")]
 pub(crate) fn product_type(precision: Precision) -> Option<cpu::ProductType> {
     match precision {

@@ -34,7 +34,8 @@ impl QuantizedRows {
         self.values.chunks_exact(columns.max(1)).all(is_exact)
     }
 
-    /// The numbers of the rows of `columns` numbers, each its integer times the scale of its row.
+    /// Returns the numbers of the rows of `columns` numbers, each its integer times the scale of
+    /// its row.
     pub fn dequantized(&self, columns: usize) -> Vec<f32> {
         let mut numbers = Vec::with_capacity(self.values.len());
         let rows = self.values.chunks_exact(columns.max(1));
@@ -62,7 +63,7 @@ vectorised! {
 /// row's scale.
 ///
 /// # Panics
-/// If the number of elements is not a multiple of `columns`.
+/// Panics if the number of elements is not a multiple of `columns`.
 pub fn quantize_rows(rows: &[f32], columns: usize) -> QuantizedRows {
     let count = rows.len().checked_div(columns).unwrap_or(0);
     assert_eq!(count * columns, rows.len(), "rows of {columns} numbers");
@@ -120,8 +121,8 @@ fn write(row: &[f32], values: &mut [i8], largest: f32, steps: f32) -> f32 {
     largest / steps
 }
 
-/// The largest magnitude of `row`; infinite or NaN if one of the numbers is. As integers, the bits
-/// of magnitudes have the order of the magnitudes.
+/// Returns the largest magnitude of `row`; infinite or NaN if one of the numbers is. As integers,
+/// the bits of magnitudes have the order of the magnitudes.
 #[inline(always)]
 fn magnitude(row: &[f32]) -> f32 {
     let bits = row

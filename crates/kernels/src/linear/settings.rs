@@ -23,7 +23,7 @@ impl ComputeType {
     /// All types of numbers.
     pub const ALL: [Self; 3] = [Self::Float32, Self::BFloat16, Self::Int8];
 
-    /// The name of the type in files and on the command line.
+    /// Returns the name of the type in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Float32 => "float32",

@@ -9,7 +9,7 @@ use crate::simd::{exp, sum, vectorised};
 const MAX_WHOLE_ROW: usize = 1 << 16;
 /// The number of logits of a longer row that are summed in 32 bits before their sum is added to a
 /// sum in 64 bits.
-const CHUNK: usize = 1 << 12;
+const CHUNK_LOGITS: usize = 1 << 12;
 
 /// The statistics of one row of logits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,10 +25,10 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The statistics of a row of logits with this target.
+    /// Returns the statistics of a row of logits with this target.
     ///
     /// # Panics
-    /// If the target is neither padding nor below the number of logits.
+    /// Panics if the target is neither padding nor below the number of logits.
     pub fn of(logits: &[f32], target: i64, loss: &CrossEntropy) -> Self {
         if target == loss.pad {
             return Self::default();
@@ -64,7 +64,7 @@ pub(super) struct CrossEntropy {
 }
 
 impl CrossEntropy {
-    /// The statistics of the rows of `logits`, `[rows, vocab]`.
+    /// Returns the statistics of the rows of `logits`, `[rows, vocab]`.
     pub fn rows(&self, logits: &[f32], vocab: usize) -> Vec<Row> {
         let tasks = logits.par_chunks_exact(vocab).zip(&self.targets);
         tasks
@@ -73,7 +73,7 @@ impl CrossEntropy {
             .collect()
     }
 
-    /// The sums of the smoothed loss, and of the NLL, in the order of the rows.
+    /// Returns the sums of the smoothed loss, and of the NLL, in the order of the rows.
     pub fn sums(rows: &[Row]) -> [f32; 2] {
         let mut smoothed = 0.0;
         let mut nll = 0.0;
@@ -126,13 +126,13 @@ fn share(weight: f64, x: f64) -> f64 {
     if weight == 0.0 { 0.0 } else { weight * x }
 }
 
-/// The largest x, Σ exp(x − largest) and Σ x.
+/// Returns the largest x, Σ exp(x − largest) and Σ x.
 fn row_statistics(xs: &[f32]) -> (f32, f64, f64) {
     let highest = highest(xs);
     let chunk = if xs.len() <= MAX_WHOLE_ROW {
         MAX_WHOLE_ROW
     } else {
-        CHUNK
+        CHUNK_LOGITS
     };
     let exponentials = xs.chunks(chunk).map(|xs| sum_of_exp(xs, highest));
     let total = exponentials.map(f64::from).sum();

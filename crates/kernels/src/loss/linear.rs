@@ -14,10 +14,10 @@ use crate::linear::cpu::{ProductType, Sizes};
 use crate::op::{FusedOp, Keep};
 
 /// The number of rows of a part is a multiple of this. The gradient of the weight then has the same
-/// bits as that of all rows at once.
+/// bits as with all rows at once.
 const MIN_ROWS: usize = 256;
 /// The number of elements that a thread scales.
-const SCALED: usize = 1 << 14;
+const SCALED_ELEMENTS: usize = 1 << 14;
 
 /// The projection and its loss. An empty bias means no bias.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct LinearCrossEntropy {
 }
 
 impl LinearCrossEntropy {
-    /// The loss by a projection of about `rows` rows at a time.
+    /// Returns the loss by a projection of about `rows` rows at a time.
     pub(super) fn new(loss: CrossEntropy, product: ProductType, rows: usize) -> Self {
         Self {
             loss,
@@ -39,8 +39,8 @@ impl LinearCrossEntropy {
     }
 }
 
-/// The gradients of the sum of the smoothed loss: of the states, the weight and the bias. Those that
-/// nobody wants are empty.
+/// The gradients of the sum of the smoothed loss: of the states, the weight and the bias. Those
+/// that nobody wants are empty.
 #[derive(Clone, Debug)]
 pub(super) struct Gradients([Vec<f32>; 3], [usize; 2]);
 
@@ -69,9 +69,9 @@ impl FusedOp<3> for LinearCrossEntropy {
             let [weight, bias] = [floats(&weight), floats(&bias)];
             let loss = self.loss.of_rows(range.clone());
             let mut logits = self.product.forward(sizes, x, weight, bias, Epilogue::None);
-            let of_rows = loss.rows(&logits, vocab);
+            let row_losses = loss.rows(&logits, vocab);
             if wanted != [false; 3] {
-                loss.gradient(&mut logits, None, &of_rows, vocab, 1.0);
+                loss.gradient(&mut logits, None, &row_losses, vocab, 1.0);
             }
             if wanted[0] {
                 let dx = self.product.grad_of_input(sizes, &logits, weight);
@@ -84,7 +84,7 @@ impl FusedOp<3> for LinearCrossEntropy {
             if wanted[2] {
                 increase(&mut gradients[2], &column_sums(&logits, vocab));
             }
-            statistics.extend(of_rows);
+            statistics.extend(row_losses);
         }
         let sums = CrossEntropy::sums(&statistics).to_vec();
         (tensor(sums, [2]), Gradients(gradients, [vocab, width]))
@@ -96,7 +96,7 @@ impl FusedOp<3> for LinearCrossEntropy {
         let Gradients([mut dx, mut dweight, mut dbias], [vocab, width]) = saved;
         for gradient in [&mut dx, &mut dweight, &mut dbias] {
             gradient
-                .par_chunks_mut(SCALED)
+                .par_chunks_mut(SCALED_ELEMENTS)
                 .for_each(|part| part.iter_mut().for_each(|x| *x *= scale));
         }
         let rows = dx.len() / width.max(1);
@@ -109,8 +109,8 @@ impl FusedOp<3> for LinearCrossEntropy {
 }
 
 impl CrossEntropy {
-    /// The loss of the rows in `range` alone.
-    fn of_rows(&self, range: Range<usize>) -> Self {
+    /// Returns the loss of the rows in `range` alone.
+    fn row_losses(&self, range: Range<usize>) -> Self {
         Self {
             targets: self.targets[range].to_vec(),
             ..*self
@@ -129,7 +129,7 @@ mod tests {
     const VOCAB: usize = 53;
     const WIDTH: usize = 24;
 
-    /// The sums and the gradients of three times the smoothed sum.
+    /// Returns the sums and the gradients of three times the smoothed sum.
     fn run(part: usize, product: ProductType, bias: bool) -> Vec<Vec<f32>> {
         let device = Device::flex().autodiff();
         let leaf = |seed, shape: [usize; 2]| -> Tensor<2> {

@@ -1,7 +1,7 @@
 use crate::simd::{exp, exp_below_zero, fold, max, vectorised};
 
 /// The number of terms that are summed in 32 bits before their sum is added to a sum in 64 bits.
-const CHUNK: usize = 512;
+const CHUNK_TERMS: usize = 512;
 
 /// ln Σ eˣ over a row of logits on the host. The log-probability of a token is its logit minus this
 /// number.
@@ -14,7 +14,7 @@ pub fn log_sum_exp(logits: &[f32]) -> f64 {
         return f64::NAN;
     }
     let sum: f64 = logits
-        .chunks(CHUNK)
+        .chunks(CHUNK_TERMS)
         .map(|chunk| f64::from(sum_of_exp(chunk, top)))
         .sum();
     f64::from(top) + sum.ln()
@@ -38,7 +38,7 @@ vectorised! {
         }
     }
 
-    /// The largest x.
+    /// Returns the largest x.
     pub(super) fn highest(xs: &[f32]) -> f32 {
         max(xs)
     }

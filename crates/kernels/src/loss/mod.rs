@@ -33,7 +33,7 @@ use crate::precision::Precision;
 /// - `logits`: `[rows, vocab]`, `targets`: `[rows]` ids → `[1]` and `[1]`
 ///
 /// # Panics
-/// If a target is neither `pad` nor below `vocab`; the reference does not check this.
+/// Panics if a target is neither `pad` nor below `vocab`; the reference does not check this.
 pub fn label_smoothed_cross_entropy(
     logits: Tensor<2>,
     targets: Tensor<1, Int>,
@@ -75,14 +75,14 @@ pub const MAX_LOGITS: usize = 1 << 25;
 ///
 /// On the CPU, the logits of a large batch over a large vocabulary are never in memory all at once:
 /// a part of the rows after the other is projected, and gives its share of the gradients at once.
-/// 4,096 rows of 58,000 logits would take 950 MB. The gradients are multiplied by that of the loss
-/// afterwards, so their last bits differ from those of [`label_smoothed_cross_entropy`].
+/// 4,096 rows of 58,000 logits would take 950 MB. The gradients are multiplied by the gradient of
+/// the loss afterwards, so their last bits differ from [`label_smoothed_cross_entropy`].
 ///
 /// # Shapes
 /// - `states`: `[rows, d_model]`, `targets`: `[rows]` ids → `[1]` and `[1]`
 ///
 /// # Panics
-/// If shapes do not fit together, or as [`label_smoothed_cross_entropy`] does.
+/// Panics if shapes do not fit together, or as [`label_smoothed_cross_entropy`] does.
 pub fn linear_cross_entropy(
     states: Tensor<2>,
     projection: Projection,
@@ -117,7 +117,7 @@ pub fn linear_cross_entropy(
     label_smoothed_cross_entropy(logits, targets, pad, smoothing)
 }
 
-/// The type of the fused products; `None` if not all tensors are on the CPU.
+/// Returns the type of the fused products; `None` if not all tensors are on the CPU.
 #[cfg(feature = "cpu")]
 fn fused_product(
     states: &Tensor<2>,

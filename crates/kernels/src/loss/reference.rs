@@ -2,8 +2,8 @@ use burn::tensor::{Int, Tensor};
 
 use crate::sum::sum;
 
-/// Largest number of columns that are reduced together. Mesa's lavapipe leaves the loops of a shader
-/// after 65,535 rounds in all without an error, and short sums lose less by rounding.
+/// Largest number of columns that are reduced together. Mesa's lavapipe leaves the loops of a
+/// shader after 65,535 rounds in all without an error, and short sums lose less by rounding.
 const MAX_COLUMNS: usize = 1 << 14;
 
 /// The reference of [`label_smoothed_cross_entropy`](crate::label_smoothed_cross_entropy) in plain
@@ -44,7 +44,7 @@ pub fn label_smoothed_cross_entropy(
     )
 }
 
-/// The log-probability of a token in each row of logits, in nats.
+/// Returns the log-probability of a token in each row of logits, in nats.
 ///
 /// # Shapes
 /// `logits`: `[rows, vocab]`, `tokens`: `[rows]` ids below `vocab` → `[rows]`
@@ -55,19 +55,19 @@ pub fn log_probability(logits: Tensor<2>, tokens: Tensor<1, Int>) -> Tensor<1> {
     log_probabilities.squeeze_dim(1)
 }
 
-/// The logits minus the highest logit of their row.
+/// Returns the logits minus the highest logit of their row.
 fn below_highest(logits: Tensor<2>) -> Tensor<2> {
     let highest = by_parts(logits.clone().detach(), |part| part.max_dim(1));
     logits - highest
 }
 
-/// The sums of the rows of `x`, `[rows, width]` → `[rows, 1]`.
+/// Returns the sums of the rows of `x`, `[rows, width]` → `[rows, 1]`.
 fn row_sums(x: Tensor<2>) -> Tensor<2> {
     by_parts(x, |part| part.sum_dim(1))
 }
 
-/// `fold` over at most [`MAX_COLUMNS`] columns of `x`, and then over the results, `[rows, width]` →
-/// `[rows, 1]`.
+/// Returns `fold` over at most [`MAX_COLUMNS`] columns of `x`, and then over the results, `[rows,
+/// width]` → `[rows, 1]`.
 fn by_parts(x: Tensor<2>, fold: fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
     let width = x.dims()[1];
     if width <= MAX_COLUMNS {

@@ -52,13 +52,13 @@ pub(super) fn forward(
     let width = weight.len();
     let mut moments = vec![Moments::default(); out.len() / width.max(1)];
     let tasks = out
-        .par_chunks_mut(width * BLOCK)
-        .zip(moments.par_chunks_mut(BLOCK))
+        .par_chunks_mut(width * BLOCK_ROWS)
+        .zip(moments.par_chunks_mut(BLOCK_ROWS))
         .enumerate();
     tasks.for_each_init(
-        || vec![0.0; width * BLOCK],
+        || vec![0.0; width * BLOCK_ROWS],
         |factors, (index, (out, moments))| {
-            input.write(index * width * BLOCK, out, &mut factors[..out.len()]);
+            input.write(index * width * BLOCK_ROWS, out, &mut factors[..out.len()]);
             for (row, moments) in out.chunks_exact_mut(width).zip(moments) {
                 *moments = normalise(row, weight, bias, epsilon);
             }
@@ -68,7 +68,7 @@ pub(super) fn forward(
 }
 
 /// The number of rows that draw their dropout factors together.
-const BLOCK: usize = 8;
+const BLOCK_ROWS: usize = 8;
 
 /// Turns the gradient of the output, in `dx` or in `source` if there is one, into the gradient of
 /// `x` in `dx`. Writes the gradient of `y` to `dy` if there is a mask. Returns the gradients of
@@ -106,8 +106,8 @@ pub(super) fn backward(
     [sums, bias]
 }
 
-/// The [backward] pass of the rows of one task, from element `start` on. Returns Σ g·x̂ and Σ g,
-/// `[2·d]`.
+/// Returns the [backward] pass of the rows of one task, from element `start` on. Returns Σ g·x̂ and
+/// Σ g, `[2·d]`.
 fn backward_task(
     input: Input,
     weight: &[f32],
@@ -121,7 +121,7 @@ fn backward_task(
         dx.copy_from_slice(&source[start..start + dx.len()]);
     }
     let width = weight.len();
-    let block = width * BLOCK;
+    let block = width * BLOCK_ROWS;
     let mut sums = vec![0.0; 2 * width];
     let mut values = vec![0.0; block];
     let mut factors = vec![0.0; block];
@@ -131,7 +131,7 @@ fn backward_task(
         let factors = &mut factors[..dx.len()];
         input.write(start + offset, values, factors);
         let rows = dx.chunks_exact_mut(width).zip(values.chunks_exact(width));
-        for ((row, values), moments) in rows.zip(&moments[index * BLOCK..]) {
+        for ((row, values), moments) in rows.zip(&moments[index * BLOCK_ROWS..]) {
             gradient(row, values, weight, *moments, &mut sums);
         }
         if !dy.is_empty() {

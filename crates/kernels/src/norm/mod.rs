@@ -20,7 +20,7 @@ use crate::op::apply;
 /// `x`: `[.., d]`, `weight` and `bias`: `[d]` → `[.., d]`
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// Panics if the shapes do not fit together.
 pub fn layer_norm<const D: usize>(
     x: Tensor<D>,
     weight: Tensor<1>,
@@ -52,7 +52,7 @@ pub fn layer_norm<const D: usize>(
 /// `x` and `y`: `[.., d]`, `weight` and `bias`: `[d]` → `[.., d]`
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// Panics if the shapes do not fit together.
 pub fn residual_dropout_norm<const D: usize>(
     x: Tensor<D>,
     y: Tensor<D>,
@@ -79,9 +79,9 @@ pub fn residual_dropout_norm<const D: usize>(
 
 fn check_width<const D: usize>(x: &Tensor<D>, weight: &Tensor<1>, bias: &Tensor<1>) {
     let width = x.dims()[D - 1];
-    let given = [weight.dims()[0], bias.dims()[0]];
+    let widths = [weight.dims()[0], bias.dims()[0]];
     assert_eq!(
-        given, [width; 2],
+        widths, [width; 2],
         "the weight or the bias does not fit a norm over {width} features"
     );
 }

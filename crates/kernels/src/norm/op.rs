@@ -56,7 +56,7 @@ pub(super) struct Saved {
 }
 
 impl Saved {
-    /// The gradients of x, y, weight and bias.
+    /// Returns the gradients of x, y, weight and bias.
     fn backward(self, grad: FlexTensor) -> [FlexTensor; 4] {
         let weight = floats(&self.weight);
         let apart = if self.mask.is_some() {

@@ -16,10 +16,10 @@ use burn::tensor::{GradientCheckpointingStrategy, Tensor};
 
 use super::operand::Operand;
 
-/// The output of `op` for `inputs`. Each input may be tracked by autodiff or not.
+/// Returns the output of `op` for `inputs`. Each input may be tracked by autodiff or not.
 ///
 /// # Panics
-/// If an input is on a backend that the operation does not support; check with
+/// Panics if an input is on a backend that the operation does not support; check with
 /// [`Target`](super::Target) first.
 pub fn apply<O: FusedOp<N>, const N: usize, const D: usize>(
     op: O,

@@ -15,27 +15,28 @@ impl<const D: usize> From<Tensor<D>> for Operand {
 }
 
 impl Operand {
-    /// The checkpointing strategy of Burn's autodiff for this tensor; `None` if the tensor is not
-    /// on a device with autodiff.
+    /// Returns the checkpointing strategy of Burn's autodiff for this tensor; `None` if the tensor
+    /// is not on a device with autodiff.
     pub(super) fn strategy(&self) -> Option<GradientCheckpointingStrategy> {
         self.0.gradient_checkpointing_strategy()
     }
 
-    /// The tensor of `flex`, for a tensor without gradients.
+    /// Returns the tensor of `flex`, for a tensor without gradients.
     ///
     /// # Panics
-    /// If the tensor is on another backend, or has gradients.
+    /// Panics if the tensor is on another backend, or has gradients.
     pub(super) fn plain(self) -> FlexTensor {
         self.0
             .try_into_primitive::<Flex>()
             .unwrap_or_else(|error| panic!("{error:?}"))
     }
 
-    /// The tensor of `flex` in a graph of gradients. A tensor without gradients is a constant
-    /// there.
+    /// Returns the tensor of `flex` in a graph of gradients. A tensor without gradients is a
+    /// constant there.
     ///
     /// # Panics
-    /// If the tensor is on another backend, or in a graph with another checkpointing strategy.
+    /// Panics if the tensor is on another backend, or in a graph with another checkpointing
+    /// strategy.
     pub(super) fn tracked<C: CheckpointStrategy>(self) -> FloatTensor<Autodiff<Flex, C>>
     where
         DispatchTensor: DispatchKindConversion<Autodiff<Flex, C>>,

@@ -11,8 +11,8 @@ pub enum Target {
 }
 
 impl Target {
-    /// The target of an operation on `operands`, with or without gradients: [`Other`](Self::Other)
-    /// if the target of any operand is `Other`.
+    /// Returns the target of an operation on `operands`, with or without gradients:
+    /// [`Other`](Self::Other) if the target of any operand is `Other`.
     pub fn of(operands: &[&dyn HasTarget]) -> Self {
         let is_other = operands
             .iter()
@@ -20,14 +20,14 @@ impl Target {
         if is_other { Self::Other } else { Self::Cpu }
     }
 
-    /// The target of an operation without a backward pass: [`Other`](Self::Other) if any of the
-    /// `operands` has gradients, otherwise the same as [`of`](Self::of).
+    /// Returns the target of an operation without a backward pass: [`Other`](Self::Other) if any of
+    /// the `operands` has gradients, otherwise the same as [`of`](Self::of).
     pub fn without_gradients(operands: &[&dyn HasTarget]) -> Self {
         let any = operands.iter().any(|operand| operand.has_gradients());
         if any { Self::Other } else { Self::of(operands) }
     }
 
-    /// The target of operations on float32 tensors on `device`.
+    /// Returns the target of operations on float32 tensors on `device`.
     pub fn of_device(device: &Device) -> Self {
         of_dispatch(device.as_dispatch())
     }
@@ -45,7 +45,7 @@ fn of_dispatch(device: &DispatchDevice) -> Target {
 
 /// A float tensor of any rank, for lists of operands of several ranks.
 pub trait HasTarget {
-    /// The target of the tensor.
+    /// Returns the target of the tensor.
     fn target(&self) -> Target;
 
     /// Returns whether the tensor is on a device with autodiff.

@@ -17,36 +17,36 @@ use super::philox::numbered_blocks;
 pub struct RandomKey(u64);
 
 impl RandomKey {
-    /// The key of `seed`.
+    /// Returns the key of `seed`.
     pub fn new(seed: u64) -> Self {
         Self(mix(seed ^ 0x6275_726e_666f_726d))
     }
 
-    /// The key of `index` below this key. Different indices give unrelated streams of random
-    /// numbers.
+    /// Returns the key of `index` below this key. Different indices give unrelated streams of
+    /// random numbers.
     pub fn fold(self, index: u64) -> Self {
         Self(mix(self.0 ^ mix(index.wrapping_add(0x9e37_79b9_7f4a_7c15))))
     }
 
-    /// The two words of the key, as Philox takes them.
+    /// Returns the two words of the key, as Philox takes them.
     pub fn words(self) -> [u32; 2] {
         [self.0 as u32, (self.0 >> 32) as u32]
     }
 
-    /// The four random words for the counter `index`.
+    /// Returns the four random words for the counter `index`.
     #[inline]
     pub fn block(self, index: u64) -> [u32; 4] {
         let [block] = numbered_blocks(self.words(), index);
         block
     }
 
-    /// The random words of this key in the order of their counters, as a generator for the
+    /// Returns the random words of this key in the order of their counters, as a generator for the
     /// distributions of `rand` and `rand_distr`. Every call starts again with the first word.
     pub fn rng(self) -> PhiloxRng {
         PhiloxRng::new(self.words())
     }
 
-    /// `count` random numbers, uniformly distributed in `[0, 1)`.
+    /// Returns `count` random numbers, uniformly distributed in `[0, 1)`.
     pub fn uniform(self, count: usize) -> Vec<f32> {
         self.rng()
             .sample_iter(StandardUniform)
@@ -54,7 +54,7 @@ impl RandomKey {
             .collect()
     }
 
-    /// `count` random numbers from the standard normal distribution.
+    /// Returns `count` random numbers from the standard normal distribution.
     pub fn normal(self, count: usize) -> Vec<f32> {
         self.rng().sample_iter(StandardNormal).take(count).collect()
     }
@@ -78,7 +78,7 @@ pub struct PhiloxRng {
 }
 
 impl PhiloxRng {
-    /// A generator that begins with the first random word under `key`.
+    /// Creates a generator that begins with the first random word under `key`.
     pub(super) fn new(key: [u32; 2]) -> Self {
         Self {
             key,

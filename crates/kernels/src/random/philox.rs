@@ -5,7 +5,7 @@ use std::array;
 use crate::simd::vectorised;
 
 /// The number of blocks that are drawn together.
-const WIDE: usize = 16;
+const BLOCKS_AT_ONCE: usize = 16;
 pub(crate) const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
 pub(crate) const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 
@@ -14,10 +14,10 @@ vectorised! {
     /// and becomes 0 if they are below `threshold`, otherwise `keep`.
     pub(crate) fn mask(key: [u32; 2], first: u64, threshold: u32, keep: f32, out: &mut [f32]) {
         let mut first = first;
-        let mut groups = out.chunks_exact_mut(8 * WIDE);
+        let mut groups = out.chunks_exact_mut(8 * BLOCKS_AT_ONCE);
         for group in &mut groups {
             write_mask(numbered_blocks(key, first), threshold, keep, group);
-            first += WIDE as u64;
+            first += BLOCKS_AT_ONCE as u64;
         }
         let tail = groups.into_remainder();
         if !tail.is_empty() {
@@ -27,9 +27,9 @@ vectorised! {
 }
 
 #[inline(always)]
-fn write_mask(blocks: [[u32; 4]; WIDE], threshold: u32, keep: f32, out: &mut [f32]) {
+fn write_mask(blocks: [[u32; 4]; BLOCKS_AT_ONCE], threshold: u32, keep: f32, out: &mut [f32]) {
     let words = blocks.map(|block| block.map(low_half_first));
-    let halves: &[u16; 8 * WIDE] = bytemuck::cast_ref(&words);
+    let halves: &[u16; 8 * BLOCKS_AT_ONCE] = bytemuck::cast_ref(&words);
     for (value, &bits) in out.iter_mut().zip(halves) {
         *value = if u32::from(bits) < threshold {
             0.0
@@ -48,7 +48,7 @@ fn low_half_first(word: u32) -> u32 {
     }
 }
 
-/// The blocks of four random words with the numbers `first..first + N` under `key`.
+/// Returns the blocks of four random words with the numbers `first..first + N` under `key`.
 #[inline(always)]
 pub(super) fn numbered_blocks<const N: usize>(key: [u32; 2], first: u64) -> [[u32; 4]; N] {
     let counters: [u64; N] = array::from_fn(|i| first.wrapping_add(i as u64));
@@ -63,7 +63,7 @@ pub(super) fn numbered_blocks<const N: usize>(key: [u32; 2], first: u64) -> [[u3
     )
 }
 
-/// The blocks of `N` counters under `key`.
+/// Returns the blocks of `N` counters under `key`.
 ///
 /// Each of the four words of a counter is in the lower half of a 64-bit lane, and the upper half is
 /// ignored: the vector multiplication needs its 32-bit factors in this layout, and nothing has to
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn sixteen_blocks_at_once_are_the_single_blocks_also_past_32_bits() {
         for first in [0, 77, u64::from(u32::MAX) - 5] {
-            let together = numbered_blocks::<WIDE>([3, 4], first);
+            let together = numbered_blocks::<BLOCKS_AT_ONCE>([3, 4], first);
             for (i, block) in together.into_iter().enumerate() {
                 assert_eq!([block], numbered_blocks::<1>([3, 4], first + i as u64));
             }

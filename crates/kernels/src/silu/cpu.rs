@@ -5,13 +5,13 @@ use rayon::prelude::*;
 use crate::simd::{exp, vectorised};
 
 /// The number of elements that one task handles.
-const TASK: usize = 8 * 1024;
+const TASK_ELEMENTS: usize = 8 * 1024;
 
 /// Applies SiLU to the elements of `source`, or of `out` without it.
 pub(super) fn forward(out: &mut [f32], source: Option<&[f32]>) {
-    let tasks = out.par_chunks_mut(TASK).enumerate();
+    let tasks = out.par_chunks_mut(TASK_ELEMENTS).enumerate();
     tasks.for_each(|(index, out)| {
-        copy(out, source, index * TASK);
+        copy(out, source, index * TASK_ELEMENTS);
         silu_row(out);
     });
 }
@@ -19,11 +19,11 @@ pub(super) fn forward(out: &mut [f32], source: Option<&[f32]>) {
 /// Multiplies the gradients in `source`, or in `grad` without it, by the derivatives at `x`.
 pub(super) fn backward(grad: &mut [f32], source: Option<&[f32]>, x: &[f32]) {
     let tasks = grad
-        .par_chunks_mut(TASK)
-        .zip(x.par_chunks(TASK))
+        .par_chunks_mut(TASK_ELEMENTS)
+        .zip(x.par_chunks(TASK_ELEMENTS))
         .enumerate();
     tasks.for_each(|(index, (grad, x))| {
-        copy(grad, source, index * TASK);
+        copy(grad, source, index * TASK_ELEMENTS);
         gradient(grad, x);
     });
 }

@@ -38,7 +38,7 @@ fn add_products(lanes: &mut [__m256; 2], xs: &[f32; LANES], ys: &[f32; LANES]) {
     }
 }
 
-/// The numbers of half a chunk, from `at` on.
+/// Returns the numbers of half a chunk, from `at` on.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn vector(chunk: &[f32; LANES], at: usize) -> __m256 {
@@ -46,7 +46,7 @@ fn vector(chunk: &[f32; LANES], at: usize) -> __m256 {
     bytemuck::cast(numbers)
 }
 
-/// A chunk that begins with `rest` and is filled up with zeros.
+/// Returns a chunk that begins with `rest` and is filled up with zeros.
 #[inline]
 fn filled(rest: &[f32]) -> [f32; LANES] {
     let mut chunk = [0.0; LANES];
@@ -54,7 +54,7 @@ fn filled(rest: &[f32]) -> [f32; LANES] {
     chunk
 }
 
-/// The sum of the lanes: both halves are added lane by lane, then the halves of the result.
+/// Returns the sum of the lanes: both halves are added lane by lane, then the halves of the result.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn halved(lanes: __m256) -> f32 {

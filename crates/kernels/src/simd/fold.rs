@@ -60,7 +60,7 @@ pub fn sum(xs: &[f32]) -> f32 {
     fold(xs, 0.0, |a, x| a + x, |a, b| a + b)
 }
 
-/// The largest x, or −∞ if there is none. NaN is ignored.
+/// Returns the largest x, or −∞ if there is none. NaN is ignored.
 #[inline(always)]
 pub fn max(xs: &[f32]) -> f32 {
     fold(

@@ -31,8 +31,8 @@ pub(super) struct KeyValues<'a> {
     pub hidden: &'a [u8],
 }
 
-/// The contexts `[queries, heads·d_v]` of `queries` `[queries, heads·d_k]`. The function `collect`
-/// lists the keys and values of a query.
+/// Returns the contexts `[queries, heads·d_v]` of `queries` `[queries, heads·d_k]`. The function
+/// `collect` lists the keys and values of a query.
 pub(super) fn forward<'a>(
     heads: Heads,
     queries: &[f32],
@@ -153,7 +153,7 @@ vectorised! {
     }
 }
 
-/// `sums` plus the weighted `values` from number `first` on.
+/// Returns `sums` plus the weighted `values` from number `first` on.
 #[inline(always)]
 fn weighted<const BLOCK: usize>(
     mut sums: [f32; BLOCK],

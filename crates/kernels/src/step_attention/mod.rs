@@ -25,7 +25,7 @@ pub(crate) use op::over_blocks;
 /// The shapes of [`AttentionInputs`] → `[batch, query_len, heads·d_v]`
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// Panics if the shapes do not fit together.
 pub fn step_attention(inputs: AttentionInputs) -> Tensor<3> {
     inputs.check();
     #[cfg(feature = "cpu")]

@@ -8,7 +8,8 @@ use burn::tensor::{Int, Tensor, TensorData};
 use burnformer_kernels::{self as kernels, Epilogue, Precision, RandomKey, reference};
 use proptest::prelude::*;
 
-/// The size of the terms of each sum, which may cancel: a gradient of one number can be far smaller.
+/// The size of the terms of each sum, which may cancel: a gradient of one number can be far
+/// smaller.
 const TERM: f32 = 1.0;
 
 type Linear = fn(Tensor<3>, Tensor<2>, Option<Tensor<1>>) -> Tensor<3>;

@@ -91,7 +91,7 @@ impl<'a> EditDistance<'a> {
         distance
     }
 
-    /// The distance of the whole hypothesis.
+    /// Returns the distance of the whole hypothesis.
     pub(super) fn cost(&self) -> u32 {
         *self.costs.last().expect("the matrix has at least one cell")
     }
@@ -128,7 +128,7 @@ impl<'a> EditDistance<'a> {
         }
     }
 
-    /// The columns of a row within the beam. The last row always includes the last column.
+    /// Returns the columns of a row within the beam. The last row always includes the last column.
     fn columns(&self, row: usize) -> std::ops::Range<usize> {
         let diagonal = (row as f64 * self.slope).floor() as usize;
         let end = self.reference.len() + 1;
@@ -140,7 +140,8 @@ impl<'a> EditDistance<'a> {
         }
     }
 
-    /// The distance of another hypothesis of the same length, which differs only within `changed`.
+    /// Returns the distance of another hypothesis of the same length, which differs only within
+    /// `changed`.
     ///
     /// Rows before that range are the same as in the matrix. Once a row after the range equals its
     /// row of the matrix, all following rows do too.
@@ -165,7 +166,7 @@ impl<'a> EditDistance<'a> {
         cost
     }
 
-    /// The alignment of the edits with the lowest cost.
+    /// Returns the alignment of the edits with the lowest cost.
     pub(super) fn alignment(&self) -> Alignment {
         let width = self.reference.len() + 1;
         let mut row = self.hypothesis.len();

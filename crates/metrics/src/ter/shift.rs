@@ -15,7 +15,8 @@ struct Phrase {
     len: usize,
 }
 
-/// The number of edits that turn the hypothesis into the reference. Moving a phrase is one edit.
+/// Returns the number of edits that turn the hypothesis into the reference. Moving a phrase is one
+/// edit.
 pub(super) fn edits(hypothesis: &[u32], reference: &[u32]) -> usize {
     if reference.is_empty() {
         return hypothesis.len();
@@ -30,8 +31,8 @@ pub(super) fn edits(hypothesis: &[u32], reference: &[u32]) -> usize {
     shifts + distance.cost() as usize
 }
 
-/// The hypothesis after the shift that saves most edits, if one saves any and the limit on tries is
-/// not reached.
+/// Returns the hypothesis after the shift that saves most edits, if one saves any and the limit on
+/// tries is not reached.
 fn best_shift(
     distance: &mut EditDistance<'_>,
     reference: &[u32],
@@ -106,7 +107,7 @@ fn worth_moving(phrase: &Phrase, alignment: &Alignment) -> bool {
     misplaced && missing && !inside
 }
 
-/// The possible targets of the phrase: before its counterpart, and after each word of the
+/// Returns the possible targets of the phrase: before its counterpart, and after each word of the
 /// counterpart, without repetitions.
 fn targets(phrase: &Phrase, alignment: &Alignment) -> impl Iterator<Item = usize> {
     let counterpart = &alignment.upto[phrase.reference..][..phrase.len];

@@ -47,7 +47,7 @@ impl Flores {
     }
 }
 
-/// The folder of sacreBLEU's data: `$SACREBLEU`, or `.sacrebleu` in the home folder.
+/// Returns the folder of sacreBLEU's data: `$SACREBLEU`, or `.sacrebleu` in the home folder.
 fn folder() -> PathBuf {
     match env::var_os("SACREBLEU") {
         Some(folder) => folder.into(),

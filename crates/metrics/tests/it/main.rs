@@ -1,4 +1,4 @@
-//! Metrics beside those of sacreBLEU.
+//! Metrics beside sacreBLEU's.
 
 mod common;
 mod properties;

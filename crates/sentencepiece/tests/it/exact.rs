@@ -28,8 +28,8 @@ fn row(model: &SentencePiece, text: &str) -> Row {
     let backwards: Vec<u32> = ids.iter().rev().copied().collect();
     let texts = [&ids, &backwards].map(|ids| model.decode(ids).unwrap());
     let [forwards, backwards] = texts;
-    let of_pieces = model.decode_pieces(&pieces);
-    (ids, pieces, forwards, backwards, of_pieces)
+    let text_of_pieces = model.decode_pieces(&pieces);
+    (ids, pieces, forwards, backwards, text_of_pieces)
 }
 
 /// Compares every line and model of a folder; gives the number of both.

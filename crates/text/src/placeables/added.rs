@@ -21,7 +21,7 @@ const FRAGMENTS: [&str; 13] = [
 /// not at all: byte ranges in order, with their replacements. A word after a sign is kept, and so
 /// are placeholders that begin with one of `others`.
 pub fn added_placeholders(source: &str, translation: &str, others: &[char]) -> Vec<(Span, String)> {
-    let mut known: HashMap<&str, usize> = HashMap::new();
+    let mut source_counts: HashMap<&str, usize> = HashMap::new();
     let new = placeholders(translation);
     let original = if new.is_empty() {
         Vec::new()
@@ -30,12 +30,12 @@ pub fn added_placeholders(source: &str, translation: &str, others: &[char]) -> V
     };
     original
         .into_iter()
-        .for_each(|range| *known.entry(&source[range]).or_default() += 1);
+        .for_each(|range| *source_counts.entry(&source[range]).or_default() += 1);
     let rest = LazyCell::new(|| blank(source, &verbatim(source)));
     new.into_iter()
         .filter(|range: &Span| {
             let part = &translation[range.clone()];
-            match known.get_mut(part) {
+            match source_counts.get_mut(part) {
                 Some(left) => std::mem::replace(left, left.saturating_sub(1)) == 0,
                 None if part.starts_with(others) || rest.contains(part) => false,
                 None => part.len() < 2 || !is_amount(part, &rest),

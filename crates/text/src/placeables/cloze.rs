@@ -85,8 +85,8 @@ impl<'a> Cloze<'a> {
         gapped
     }
 
-    /// Sets the grammar of the placeholders among the parts. Arguments that cannot get numbers return
-    /// in their order.
+    /// Sets the grammar of the placeholders among the parts. Arguments that cannot get numbers
+    /// return in their order.
     pub fn with_grammar(self, grammar: Grammar) -> Self {
         Self { grammar, ..self }
     }

@@ -100,8 +100,8 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() && !"年月日時时分秒년월일시분초".contains(c)
 }
 
-/// Returns whether `piece` is a field (`MMM`, and `Do` of Moment) or several, such as `yyyyMMdd`. The
-/// sign before a time and the zone after it have one letter.
+/// Returns whether `piece` is a field (`MMM`, and `Do` of Moment) or several, such as `yyyyMMdd`.
+/// The sign before a time and the zone after it have one letter.
 fn is_field(piece: &str) -> bool {
     let mut runs = piece.as_bytes().chunk_by(u8::eq);
     let has_one = runs.clone().count() == 1;

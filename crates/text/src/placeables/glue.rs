@@ -7,7 +7,7 @@ use crate::words::{Mark, Span, is_in_word, is_letter, is_unspaced, mark};
 /// Maximum number of letters in a word that is kept because it is glued to a part.
 const MAX_LETTERS: usize = 24;
 /// Maximum number of letters in a word kept with a part although signs separate them.
-const SHORT: usize = 2;
+const MAX_NEAR_LETTERS: usize = 2;
 /// Maximum number of signs between a part and a word.
 const MAX_SIGNS: usize = 4;
 
@@ -64,12 +64,12 @@ fn with_words(source: &str, part: Span) -> Span {
     let has_left = if left.signs == 0 {
         is_number
     } else {
-        left.letters <= SHORT
+        left.letters <= MAX_NEAR_LETTERS
     };
     let is_ending = source[part.clone()].ends_with(char::is_numeric)
         && right.signs == 0
         && ENDINGS.contains(&&after[..right.word]);
-    let has_right = right.letters <= SHORT && !is_ending;
+    let has_right = right.letters <= MAX_NEAR_LETTERS && !is_ending;
     part.start - left.width(has_left)..part.end + right.width(has_right)
 }
 
@@ -84,7 +84,7 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    /// The number of bytes of the signs, and of the word if it belongs to the part.
+    /// Returns the number of bytes of the signs, and of the word if it belongs to the part.
     fn width(&self, has_word: bool) -> usize {
         self.signs + if has_word { self.word } else { 0 }
     }

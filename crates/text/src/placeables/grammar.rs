@@ -168,8 +168,8 @@ impl Grammar {
         })
     }
 
-    /// Returns the grammar for the sentences of `message`: their arguments may change their order only
-    /// if all arguments of the message can get numbers.
+    /// Returns the grammar for the sentences of `message`: their arguments may change their order
+    /// only if all arguments of the message can get numbers.
     pub fn for_message(self, message: &str) -> Self {
         Self {
             is_ordered: !self.can_number(message),
@@ -254,8 +254,8 @@ impl Grammar {
     }
 
     /// Returns `translation`, a translation of the whole message `source`, as its program reads it:
-    /// arguments in another order have numbers, and other signs of the grammar are text. `order`, if
-    /// known, has the index in `source` of each argument in the translation. Without it, equal
+    /// arguments in another order have numbers, and other signs of the grammar are text. `order`,
+    /// if known, has the index in `source` of each argument in the translation. Without it, equal
     /// arguments are in the order of the source.
     pub fn written(self, source: &str, translation: String, order: Option<&[usize]>) -> String {
         if self.is_message_format() {
@@ -296,45 +296,53 @@ impl Rules {
         source: &str,
         translation: &str,
     ) -> Option<Vec<(Span, String)>> {
-        let known = self.arguments(source);
-        let found = self.arguments(translation);
-        if known.len() != order.len() || found.len() != order.len() {
+        let source_arguments = self.arguments(source);
+        let translation_arguments = self.arguments(translation);
+        if source_arguments.len() != order.len() || translation_arguments.len() != order.len() {
             return None;
         }
-        let edits = found.into_iter().zip(order).map(|(range, &index)| {
-            let text = &translation[range.clone()];
-            let is_same = source.get(known.get(index)?.clone()) == Some(text);
-            is_same.then(|| (range, self.numbering.write(text, index)))
-        });
+        let edits = translation_arguments
+            .into_iter()
+            .zip(order)
+            .map(|(range, &index)| {
+                let text = &translation[range.clone()];
+                let is_same = source.get(source_arguments.get(index)?.clone()) == Some(text);
+                is_same.then(|| (range, self.numbering.write(text, index)))
+            });
         edits.collect()
     }
 
-    /// Returns the edits that give the arguments in `translation` their numbers in `source`; none if
-    /// the two have other arguments.
+    /// Returns the edits that give the arguments in `translation` their numbers in `source`; none
+    /// if the two have other arguments.
     fn numbers(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
-        let mut known: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut source_indices: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, range) in self.arguments(source).into_iter().enumerate() {
-            known.entry(&source[range]).or_default().push(index);
+            source_indices
+                .entry(&source[range])
+                .or_default()
+                .push(index);
         }
-        known.values_mut().for_each(|indices| indices.reverse());
+        source_indices
+            .values_mut()
+            .for_each(|indices| indices.reverse());
         let all = self.arguments(translation).into_iter();
         let edits: Option<Vec<_>> = all
             .map(|range| {
                 let text = &translation[range.clone()];
-                let index = known.get_mut(text)?.pop()?;
+                let index = source_indices.get_mut(text)?.pop()?;
                 Some((range, self.numbering.write(text, index)))
             })
             .collect();
         edits
-            .filter(|_| known.values().all(Vec::is_empty))
+            .filter(|_| source_indices.values().all(Vec::is_empty))
             .unwrap_or_default()
     }
 
-    /// Returns the edits that double the signs of `translation` that would begin a placeholder which
-    /// `source` lacks. A source with such signs is not in this grammar.
+    /// Returns the edits that double the signs of `translation` that would begin a placeholder
+    /// which `source` lacks. A source with such signs is not in this grammar.
     fn stray_signs(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
         let is_sign = |c: char| self.signs.contains(c);
-        let mut known: HashMap<&str, usize> = HashMap::new();
+        let mut source_counts: HashMap<&str, usize> = HashMap::new();
         let all: Vec<Span> = self
             .placeholder
             .find_iter(source)
@@ -344,13 +352,13 @@ impl Rules {
             return Vec::new();
         }
         for range in all {
-            *known.entry(&source[range]).or_default() += 1;
+            *source_counts.entry(&source[range]).or_default() += 1;
         }
         let mut edits = Vec::new();
         let mut at = 0;
         while let Some(start) = translation[at..].find(is_sign).map(|start| at + start) {
             let found = self.at_start.find(&translation[start..]);
-            let left = found.and_then(|found| known.get_mut(found.as_str()));
+            let left = found.and_then(|found| source_counts.get_mut(found.as_str()));
             let sign = &translation[start..=start];
             if let (Some(found), Some(left)) = (found, left)
                 && *left > 0

@@ -44,9 +44,9 @@ pub struct Number {
 }
 
 /// Returns `None` if `translation` keeps the placeholders, addresses and number values of `source`,
-/// and adds no placeholder. If only numbers changed, returns the source's numbers; otherwise returns
-/// an empty list. Symbols may be lost, because words can replace them, but the
-/// further parts `others` may not.
+/// and adds no placeholder. If only numbers changed, returns the source's numbers; otherwise
+/// returns an empty list. Symbols may be lost, because words can replace them, but the further
+/// parts `others` may not.
 pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> Option<Vec<Number>> {
     if !added_placeholders(source, translation, &[]).is_empty() {
         return Some(Vec::new());
@@ -60,11 +60,11 @@ pub fn missing_placeables(source: &str, others: &[Span], translation: &str) -> O
         return Some(Vec::new());
     };
     let rest = blank(source, &parts);
-    let left = blank(translation, &positions);
-    if numbers_stay(&rest, &left) {
+    let translation_rest = blank(translation, &positions);
+    if numbers_stay(&rest, &translation_rest) {
         return None;
     }
-    let words = NumberWords::new(&left);
+    let words = NumberWords::new(&translation_rest);
     let numbers = numbers(&rest, true)
         .into_iter()
         .filter(|it| !it.is_spelled(Some(&words), false));
@@ -105,24 +105,26 @@ fn positions_of_texts(source: &str, parts: &[Span], translation: &str) -> Option
     let finder = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
         .build(texts.clone());
-    let mut found: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
+    let mut occurrences: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
     for occurrence in finder.ok()?.find_iter(translation) {
-        found
+        occurrences
             .entry(&translation[occurrence.range()])
             .or_default()
             .push(occurrence.range());
     }
     // In scripts without spaces, words touch a part, so no position may be whole.
-    for positions in found.values_mut() {
+    for positions in occurrences.values_mut() {
         if positions.iter().any(|range| is_whole(translation, range)) {
             positions.retain(|range| is_whole(translation, range));
         }
     }
-    found.values_mut().for_each(|positions| positions.reverse());
+    occurrences
+        .values_mut()
+        .for_each(|positions| positions.reverse());
     let positions = texts
-        .map(|text| found.get_mut(text)?.pop())
+        .map(|text| occurrences.get_mut(text)?.pop())
         .collect::<Option<Vec<_>>>()?;
-    found.values().all(Vec::is_empty).then_some(positions)
+    occurrences.values().all(Vec::is_empty).then_some(positions)
 }
 
 /// Returns whether `text[range]` is not part of a longer word.

@@ -3,7 +3,7 @@
 use super::scan::{Group, runs};
 use unicode_normalization::UnicodeNormalization;
 
-use super::words::{Sign, Unit, clock, month_beside, scale_word, sign, with_units};
+use super::words::{DayHalf, Sign, Unit, day_half, month_beside, scale_word, sign, with_units};
 use crate::words::{Span, is_in_word};
 
 /// Maximum number of letters examined beside a number.
@@ -111,41 +111,13 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
         .collect();
     let before = &text[..range.start];
     let after = &text[range.end..];
-    let mut values = Vec::new();
-    let mut parts = Vec::new();
-    let mut kind = Kind::Sequence;
-    match (is_date(groups), &items[..]) {
-        (true, _) => {
-            parts = groups.iter().map(|group| integer(&group.digits)).collect();
-            let mut sorted = parts.clone();
-            sorted.sort();
-            values.push(sorted.join(":"));
-            kind = Kind::Date;
-        }
-        (false, [item]) => {
-            values = values_of(item);
-            let is_whole = item.len() == 1 && !item[0].digits.starts_with('0');
-            kind = if is_whole { Kind::Whole } else { Kind::Exact };
-        }
-        (false, items) => {
-            parts = items
-                .iter()
-                .flat_map(|item| values_of(item).into_iter().next())
-                .collect();
-            values.push(joined(groups, &parts));
-        }
-    }
-    // Repeated marks of one kind that do not separate thousands: a version.
-    if values.is_empty() {
-        parts = groups.iter().map(|group| integer(&group.digits)).collect();
-        (values, kind) = (vec![parts.join(":")], Kind::Sequence);
-    }
+    let (mut values, parts, mut kind) = values_and_parts(groups, &items);
     add_times(groups, after, &mut values);
-    let scale = scale_word(after).1;
-    if !scale.is_empty() {
-        values = scale
+    let powers = scale_word(after).1;
+    if !powers.is_empty() {
+        values = powers
             .iter()
-            .flat_map(|&by| values.iter().map(move |it| scaled(it, by)))
+            .flat_map(|&power| values.iter().map(move |value| scaled(value, power)))
             .collect();
     }
     let sign = if items.len() == 1 {
@@ -154,30 +126,22 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
         Sign::None
     };
     add_sign(sign, &mut values);
-    let start = range.start
-        - before
-            .chars()
-            .next_back()
-            .filter(|c: &char| sign != Sign::None && !c.is_alphabetic() && !c.is_whitespace())
-            .map_or(0, char::len_utf8);
-    let (letters, word) = word_around(text, start..range.end);
+    let start = range.start - sign_length(before, sign);
+    let (has_letters, word) = word_around(text, start..range.end);
     let (wider, units) = with_units(text, start..range.end);
-    let is_name = letters && units.is_empty() && scale.is_empty() && clock(after).is_none();
-    let name = &text[word.clone()];
-    if is_name && name.contains(|c: char| c.is_ascii_uppercase()) {
-        values = vec![name.into()];
-    } else if is_name && name.starts_with(|c: char| c.is_ascii_digit()) && is_house_number(name) {
-        values = vec![name.to_ascii_uppercase()];
+    let is_quantity = !units.is_empty() || !powers.is_empty() || day_half(after).is_some();
+    if has_letters && !is_quantity {
+        values = name_of_code(&text[word.clone()]).map_or(values, |name| vec![name]);
     }
-    if kind == Kind::Whole && (letters || matches!(sign, Sign::Minus | Sign::Plus)) {
+    if kind == Kind::Whole && (has_letters || matches!(sign, Sign::Minus | Sign::Plus)) {
         kind = Kind::Exact;
     }
+    let is_day_or_year = kind == Kind::Whole
+        && values
+            .first()
+            .is_some_and(|value| matches!(value.parse(), Ok(1..=31 | 1000..2100)));
+    let month = is_day_or_year.then(|| month_beside(text, &range)).flatten();
     let whole = word.start.min(wider.start)..word.end.max(wider.end);
-    let month = values.first().filter(|value| {
-        let is_day_or_year = matches!(value.parse(), Ok(1..=31 | 1000..2100));
-        kind == Kind::Whole && is_day_or_year
-    });
-    let month = month.and_then(|_| month_beside(text, &range));
     Number {
         range: start..range.end,
         text: text[whole].into(),
@@ -187,6 +151,49 @@ fn number(text: &str, range: Span, groups: &[Group]) -> Number {
         kind,
         month,
     }
+}
+
+/// Returns the possible values of a number without its sign, the values of its parts, and its kind.
+/// `items` are its `groups`, divided where two numbers are joined.
+fn values_and_parts(groups: &[Group], items: &[&[Group]]) -> (Vec<String>, Vec<String>, Kind) {
+    let integers = || groups.iter().map(|group| integer(&group.digits));
+    if is_date(groups) {
+        let parts: Vec<String> = integers().collect();
+        let mut sorted = parts.clone();
+        sorted.sort();
+        return (vec![sorted.join(":")], parts, Kind::Date);
+    }
+    let [item] = items else {
+        let values = items.iter().map(|item| values_of(item));
+        let parts: Vec<String> = values.filter_map(|all| all.into_iter().next()).collect();
+        return (vec![joined(groups, &parts)], parts, Kind::Sequence);
+    };
+    let values = values_of(item);
+    // Repeated marks of one kind that do not separate thousands: a version.
+    if values.is_empty() {
+        let parts: Vec<String> = integers().collect();
+        return (vec![parts.join(":")], parts, Kind::Sequence);
+    }
+    let is_whole = item.len() == 1 && !item[0].digits.starts_with('0');
+    let kind = if is_whole { Kind::Whole } else { Kind::Exact };
+    (values, Vec::new(), kind)
+}
+
+/// Returns the number of bytes of `sign` at the end of `before`; 0 if it is a word.
+fn sign_length(before: &str, sign: Sign) -> usize {
+    let last = before.chars().next_back();
+    let last = last.filter(|c| sign != Sign::None && !c.is_alphabetic() && !c.is_whitespace());
+    last.map_or(0, char::len_utf8)
+}
+
+/// Returns the value of a number with letters if they make it a name: `A4`, or the number of a
+/// house.
+fn name_of_code(word: &str) -> Option<String> {
+    if word.contains(|c: char| c.is_ascii_uppercase()) {
+        return Some(word.into());
+    }
+    let is_house = word.starts_with(|c: char| c.is_ascii_digit()) && is_house_number(word);
+    is_house.then(|| word.to_ascii_uppercase())
 }
 
 /// Returns the value of a sequence of `parts`. 7:05 differs from 7:5.
@@ -234,7 +241,7 @@ pub(super) fn is_date(groups: &[Group]) -> bool {
         && matches!(lengths, [1 | 2, 1 | 2, 2 | 4] | [4, 1 | 2, 1 | 2])
 }
 
-/// Returns whether a number ends with a letter, as that of a house does (`12a`).
+/// Returns whether a number ends with a letter, as house numbers do (`12a`).
 fn is_house_number(word: &str) -> bool {
     word.trim_end_matches(['a', 'b', 'c', 'd']).len() + 1 == word.len()
 }
@@ -325,10 +332,11 @@ fn add_times(groups: &[Group], after: &str, values: &mut Vec<String>) {
     let Some(hour) = hour.digits.parse().ok().filter(|&hour: &u32| hour <= 24) else {
         return;
     };
-    if !is_time && clock(after).is_none() {
+    let half = day_half(after);
+    if !is_time && half.is_none() {
         return;
     }
-    let later = (clock(after) == Some(true) && hour < 12).then_some(hour + 12);
+    let later = (half == Some(DayHalf::Afternoon) && hour < 12).then_some(hour + 12);
     for hour in [Some(hour), later].into_iter().flatten() {
         values.push(format!("{hour}:{minute}"));
         values.extend((minute == "00").then(|| hour.to_string()));

@@ -69,8 +69,8 @@ fn numbers(index: usize, text: &str) -> Vec<Span> {
 }
 
 /// Returns the edits that write the numbers in `translation` as ordinals which are ordinals in
-/// `source`: byte ranges in order, with their replacements. `languages` are indices of [`LANGUAGES`].
-/// English days beside a month stay.
+/// `source`: byte ranges in order, with their replacements. `languages` are indices of
+/// [`LANGUAGES`]. English days beside a month stay.
 pub(super) fn changes(
     source: &str,
     translation: &str,
@@ -79,13 +79,13 @@ pub(super) fn changes(
     if !source.contains(|c: char| c.is_ascii_digit()) {
         return Vec::new();
     }
-    let mut wanted: HashMap<&str, usize> = HashMap::new();
+    let mut missing_counts: HashMap<&str, usize> = HashMap::new();
     for range in numbers(from, source) {
         if into != 0 || month_beside(source, &range).is_none() {
-            *wanted.entry(&source[range]).or_default() += 1;
+            *missing_counts.entry(&source[range]).or_default() += 1;
         }
     }
-    if wanted.is_empty() {
+    if missing_counts.is_empty() {
         return Vec::new();
     }
     let done = numbers(into, translation).into_iter();
@@ -93,7 +93,7 @@ pub(super) fn changes(
     let mut edits = Vec::new();
     for found in NUMBER.captures_iter(translation) {
         let Some(number) = found.get(1) else { continue };
-        let left = wanted.get_mut(number.as_str());
+        let left = missing_counts.get_mut(number.as_str());
         let Some(left) = left.filter(|left| **left > 0) else {
             continue;
         };

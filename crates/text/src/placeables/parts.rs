@@ -81,28 +81,115 @@ pub(super) fn verbatim(text: &str) -> Vec<Span> {
     all.map(|part| part.range).collect()
 }
 
-/// Patterns of parts, one a line, in order of precedence. Before each stands a name: the kind, or
-/// the neighbours that a placeholder must have, without which its signs are prose. Word boundaries
-/// are ASCII, because Unicode's `\b` is fifteen times slower.
+/// The patterns of parts, one a line, in order of precedence. Before each stands the name of its
+/// [`Rule`]. Word boundaries are ASCII, because Unicode's `\b` is fifteen times slower.
 const PATTERNS: &str = include_str!("parts.tsv");
 
-/// The names of [`PATTERNS`], and one regular expression with a group for each.
-static TABLE: LazyLock<(Vec<&str>, Regex)> = LazyLock::new(|| {
+/// What a pattern finds, or the neighbours that its match must have. Without them, the signs of a
+/// placeholder are prose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// No condition.
+    Any,
+    /// A web address: no word directly before it, and without the closing punctuation.
+    Url,
+    /// A file: no word directly before or after it, and without the closing punctuation.
+    Path,
+    /// A path below a variable, without the closing punctuation.
+    Env,
+    /// The beginning of an ICU message.
+    Icu,
+    /// A character reference. An ampersand that joins two words is one of them.
+    Reference,
+    /// White space or an opening sign before it, unlike a colon in a sentence.
+    Start,
+    NoWordBefore,
+    /// No word directly before or after it.
+    NoWord,
+    /// A digit before it would make it a percentage: `5%p`.
+    NoDigitBefore,
+    /// A number before it would make it a percentage: `5 %ige`.
+    NoPercentage,
+    /// Letters after it can make it a TeX command.
+    NoCommand,
+    /// A group of a regular expression. In a text without `$1`, these are amounts.
+    FirstGroup,
+    /// The name of a product, an order, a standard or a variable.
+    Code,
+    /// A word with numerals; a symbol if the word is long, because a long word with a footnote
+    /// number is translated.
+    Sign,
+    Symbol,
+}
+
+impl Rule {
+    /// Returns the rule with this name in [`PATTERNS`].
+    fn of_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "any" => Self::Any,
+            "url" => Self::Url,
+            "path" => Self::Path,
+            "env" => Self::Env,
+            "icu" => Self::Icu,
+            "reference" => Self::Reference,
+            "start" => Self::Start,
+            "no-word-before" => Self::NoWordBefore,
+            "no-word" => Self::NoWord,
+            "no-digit-before" => Self::NoDigitBefore,
+            "no-percentage" => Self::NoPercentage,
+            "no-command" => Self::NoCommand,
+            "first-group" => Self::FirstGroup,
+            "code" => Self::Code,
+            "sign" => Self::Sign,
+            "symbol" => Self::Symbol,
+            _ => return None,
+        })
+    }
+
+    /// Returns whether the punctuation at the end of a match belongs to the sentence.
+    fn ends_before_punctuation(self) -> bool {
+        matches!(self, Self::Url | Self::Path | Self::Env)
+    }
+
+    /// Returns how a translation keeps the match `part`.
+    fn kind(self, part: &str) -> PartKind {
+        let is_symbol = match self {
+            Self::Symbol => true,
+            Self::Sign => part.chars().filter(|c| c.is_alphabetic()).count() > MAX_LETTERS,
+            _ => false,
+        };
+        if is_symbol {
+            PartKind::Symbol
+        } else {
+            PartKind::Verbatim
+        }
+    }
+}
+
+/// The rules of [`PATTERNS`], and one regular expression with a group for each.
+static TABLE: LazyLock<(Vec<Rule>, Regex)> = LazyLock::new(|| {
     let lines = PATTERNS.lines().filter(|line| !line.starts_with('#'));
-    let rows = lines.filter_map(|line| line.split_once('\t'));
-    let (names, patterns): (Vec<&str>, Vec<String>) = rows
-        .map(|(name, pattern)| (name, format!("({pattern})")))
-        .unzip();
+    let (rules, patterns): (Vec<Rule>, Vec<String>) = lines.map(row).unzip();
     let pattern = RegexBuilder::new(&patterns.join("|"))
         .dfa_size_limit(16 << 20)
         .build();
-    (names, pattern.expect("valid patterns"))
+    (rules, pattern.expect("valid patterns"))
 });
 
-/// Returns the name of the pattern that matched.
-fn name_of(found: &Captures<'_>) -> &'static str {
-    let group = found.iter().skip(1).position(|group| group.is_some());
-    group.map_or("any", |index| TABLE.0[index])
+/// Returns the rule and the pattern of a line of [`PATTERNS`], the pattern as a group.
+///
+/// # Panics
+/// Panics if the line has no known rule.
+fn row(line: &str) -> (Rule, String) {
+    let row = line.split_once('\t');
+    let row = row.and_then(|(name, pattern)| Some((Rule::of_name(name)?, format!("({pattern})"))));
+    row.unwrap_or_else(|| panic!("no known rule in the line {line:?} of parts.tsv"))
+}
+
+/// Returns the rule of the pattern that matched.
+fn rule_of(captures: &Captures<'_>) -> Rule {
+    let group = captures.iter().skip(1).position(|group| group.is_some());
+    TABLE.0[group.expect("each pattern is a group")]
 }
 
 /// Returns the parts of `text` that its translation must keep, from left to right.
@@ -112,13 +199,9 @@ pub fn parts(text: &str) -> Vec<Part> {
     let mut no_message = 0;
     // In such a text, `$1` is a group of a regular expression and not an amount.
     let has_groups = text.split("$1").skip(1).any(is_group);
-    while let Some(found) = next_part(text, at) {
-        let Some(range) = found.get(0).map(|found| found.range()) else {
-            break;
-        };
-        let name = name_of(&found);
-        if name != "icu" {
-            let part = part(text, (range.clone(), name), at, has_groups);
+    while let Some((range, rule)) = next_part(text, at) {
+        if rule != Rule::Icu {
+            let part = part(text, (range.clone(), rule), at, has_groups);
             // What begins like a percentage may be another part after the sign.
             let is_sign = part.is_none() && text[range.start..].starts_with('%');
             at = if is_sign { range.start + 1 } else { range.end };
@@ -177,7 +260,7 @@ fn without_closing(address: &str) -> usize {
 const MAX_LETTERS: usize = 4;
 
 /// Minimum number of bytes that a search reads ahead.
-const REACH: usize = 1024;
+const MIN_READ_AHEAD: usize = 1024;
 
 /// Returns whether the text before `after` does not begin an amount such as `$1.50`.
 fn is_group(after: &str) -> bool {
@@ -197,98 +280,108 @@ fn is_in_number(c: char) -> bool {
 
 /// Returns the part for a match if the text around it is as required. The previous part ends at
 /// `last`.
-fn part(text: &str, (range, name): (Span, &str), last: usize, has_groups: bool) -> Option<Part> {
-    let before = &text[..range.start];
-    let after = &text[range.end..];
-    let word_before = range.start > last && before.ends_with(is_word_character);
-    let word_after = after.starts_with(is_word_character);
-    let fits = match name {
-        "url" | "no-word-before" => !word_before,
-        // An ampersand that joins two words is one of them.
-        "reference" => &text[range.clone()] != "&amp;" || !joins_words(text, &range),
-        // Needs white space or an opening sign before it, unlike a colon in a sentence.
-        "start" => !before.ends_with(|c: char| {
-            !c.is_whitespace() && mark(c) != Mark::Open && !"\"'„“«‚‘=/,+|>".contains(c)
-        }),
-        // A digit before it would make it a percentage: `5%p`.
-        "no-digit-before" => range.start == last || !before.ends_with(|c: char| c.is_numeric()),
-        // Letters after it can make it a TeX command.
-        "no-command" => {
-            let letters = &text[range.start + 1..];
-            let end = letters
-                .find(|c: char| !c.is_ascii_lowercase())
-                .unwrap_or(letters.len());
-            !is_command(&letters[..end])
-        }
-        "path" | "line" | "no-word" => !word_before && !word_after,
-        // A number before it would make it a percentage: `5 %ige`.
-        "no-percentage" => {
-            let number = before.trim_end().ends_with(char::is_numeric);
-            !word_after && (range.start == last || !number)
-        }
-        // In a text without `$1`, these are amounts.
-        "first-group" => has_groups && is_group(after),
-        "code" => {
-            let bytes = &text.as_bytes()[range.clone()];
-            let has_capital = bytes.iter().any(u8::is_ascii_uppercase);
-            let is_code =
-                bytes.contains(&b'_') || has_capital && bytes.iter().any(u8::is_ascii_digit);
-            // German writes both genders like this: `Lehrer_innen`, `Kolleg_in`.
-            let is_noun = has_capital
-                && ["_innen", "_in"]
-                    .iter()
-                    .any(|end| text[range.clone()].ends_with(end));
-            // A number may continue after it, or have begun before it.
-            let has_begun = text[range.start..].starts_with(char::is_numeric)
-                && before
-                    .trim_end_matches(is_in_number)
-                    .ends_with(char::is_numeric);
-            let goes_on = after
-                .trim_start_matches(is_in_number)
-                .starts_with(char::is_numeric);
-            let is_whole = !word_before && !word_after && !has_begun && !goes_on;
-            is_code && !is_noun && is_whole
-        }
-        _ => true,
-    };
-    let closes = ["url", "path", "env"].contains(&name);
-    let end = if closes {
-        range.start + without_closing(&text[range.clone()])
+fn part(text: &str, (range, rule): (Span, Rule), last: usize, has_groups: bool) -> Option<Part> {
+    if !fits(text, &range, rule, last, has_groups) {
+        return None;
+    }
+    let part = &text[range.clone()];
+    let end = if rule.ends_before_punctuation() {
+        range.start + without_closing(part)
     } else {
         range.end
     };
-    // A long word with a footnote number is translated.
-    let letters = text[range.clone()]
-        .chars()
-        .filter(|c| c.is_alphabetic())
-        .count();
-    let is_symbol = name == "symbol" || name == "sign" && letters > MAX_LETTERS;
-    let kind = if is_symbol {
-        PartKind::Symbol
-    } else {
-        PartKind::Verbatim
-    };
-    fits.then_some(Part {
+    Some(Part {
         range: range.start..end,
-        kind,
+        kind: rule.kind(part),
     })
 }
 
-/// Returns the first part from `at` on. Reading ends soon after the part. Otherwise, in a text of
-/// many `1-`, each would begin an address and the search for its `@` would reach the end of the
-/// text.
-fn next_part(text: &str, mut at: usize) -> Option<Captures<'_>> {
-    let mut reach = REACH;
+/// Returns whether the text around the match `range` is as `rule` requires. The previous part ends
+/// at `last`.
+fn fits(text: &str, range: &Span, rule: Rule, last: usize, has_groups: bool) -> bool {
+    let before = &text[..range.start];
+    let after = &text[range.end..];
+    let is_next = range.start == last;
+    let word_before = !is_next && before.ends_with(is_word_character);
+    let word_after = after.starts_with(is_word_character);
+    match rule {
+        Rule::Any | Rule::Env | Rule::Icu | Rule::Sign | Rule::Symbol => true,
+        Rule::Url | Rule::NoWordBefore => !word_before,
+        Rule::Path | Rule::NoWord => !word_before && !word_after,
+        Rule::Reference => &text[range.clone()] != "&amp;" || !joins_words(text, range),
+        Rule::Start => !before.ends_with(|c: char| {
+            !c.is_whitespace() && mark(c) != Mark::Open && !"\"'„“«‚‘=/,+|>".contains(c)
+        }),
+        Rule::NoDigitBefore => is_next || !before.ends_with(|c: char| c.is_numeric()),
+        Rule::NoPercentage => {
+            let has_number = before.trim_end().ends_with(char::is_numeric);
+            !word_after && (is_next || !has_number)
+        }
+        Rule::NoCommand => !begins_command(&text[range.start + 1..]),
+        Rule::FirstGroup => has_groups && is_group(after),
+        Rule::Code => {
+            let is_whole = !word_before && !word_after && !is_in_longer_number(text, range);
+            is_whole && is_code_name(&text[range.clone()])
+        }
+    }
+}
+
+/// Returns whether the letters at the beginning of `text` are a TeX command.
+fn begins_command(text: &str) -> bool {
+    let end = text.find(|c: char| !c.is_ascii_lowercase());
+    is_command(&text[..end.unwrap_or(text.len())])
+}
+
+/// Returns whether `name` is written like a name in code: with `_`, or with capitals and digits.
+fn is_code_name(name: &str) -> bool {
+    let has_capital = name.contains(|c: char| c.is_ascii_uppercase());
+    let has_digit = name.contains(|c: char| c.is_ascii_digit());
+    // German writes both genders like this: `Lehrer_innen`, `Kolleg_in`.
+    let is_noun = has_capital && (name.ends_with("_innen") || name.ends_with("_in"));
+    (name.contains('_') || has_capital && has_digit) && !is_noun
+}
+
+/// Returns whether a number has begun before `range` or continues after it.
+fn is_in_longer_number(text: &str, range: &Span) -> bool {
+    let before = text[..range.start].trim_end_matches(is_in_number);
+    let after = text[range.end..].trim_start_matches(is_in_number);
+    let has_begun =
+        text[range.start..].starts_with(char::is_numeric) && before.ends_with(char::is_numeric);
+    has_begun || after.starts_with(char::is_numeric)
+}
+
+/// Returns the byte range and the rule of the first match from `at` on. Reading ends soon after the
+/// match. Otherwise, in a text of many `1-`, each would begin an address and the search for its `@`
+/// would reach the end of the text.
+fn next_part(text: &str, mut at: usize) -> Option<(Span, Rule)> {
+    let mut reach = MIN_READ_AHEAD;
     loop {
         let limit = text.floor_char_boundary(at + reach);
-        let found = TABLE.1.captures_at(&text[..limit], at);
-        let range = found.as_ref().and_then(|found| Some(found.get(0)?.range()));
-        match range {
-            _ if limit == text.len() => return found,
-            Some(range) if range.end + REACH / 8 <= limit => return found,
-            Some(range) if range.start == at => reach *= 2,
-            Some(range) => (at, reach) = (range.start, REACH),
-            None => (at, reach) = (text.floor_char_boundary(limit - REACH / 8), REACH),
+        let captures = TABLE.1.captures_at(&text[..limit], at);
+        let part =
+            captures.and_then(|captures| Some((captures.get(0)?.range(), rule_of(&captures))));
+        match &part {
+            _ if limit == text.len() => return part,
+            Some((range, _)) if range.end + MIN_READ_AHEAD / 8 <= limit => return part,
+            Some((range, _)) if range.start == at => reach *= 2,
+            Some((range, _)) => (at, reach) = (range.start, MIN_READ_AHEAD),
+            None => {
+                (at, reach) = (
+                    text.floor_char_boundary(limit - MIN_READ_AHEAD / 8),
+                    MIN_READ_AHEAD,
+                )
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "no known rule in the line \"no-wrod\\tx\" of parts.tsv")]
+    fn a_misspelt_rule_is_refused() {
+        row("no-wrod\tx");
     }
 }

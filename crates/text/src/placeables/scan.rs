@@ -62,13 +62,13 @@ fn digits(text: &str, start: usize) -> (String, usize) {
 fn next_group(text: &str, end: usize, groups: &[Group], joined: bool) -> Option<(Group, usize)> {
     let separator = text[end..].chars().next()?;
     let (digits, next) = digits(text, end + separator.len_utf8());
-    let spaced = joined
+    let is_space = joined
         && SPACES.contains(&separator)
         && digits.len() == 3
         && groups[0].digits.len() <= 3
         && groups.last().is_some_and(|group| group.separator == ' ');
-    let known = spaced || SEPARATORS.contains(plain(separator));
-    (known && !digits.is_empty()).then(|| {
+    let is_separator = is_space || SEPARATORS.contains(plain(separator));
+    (is_separator && !digits.is_empty()).then(|| {
         (
             Group {
                 separator: plain(separator),

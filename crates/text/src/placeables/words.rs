@@ -167,21 +167,30 @@ fn has_stem(lower: &str, stems: &str) -> bool {
         })
 }
 
-const HALVES: &str = "half halb hälft halv demi moitié medi mitad met\u{e0} mezz meia meio полов полтор 半 반 절반 आध نصف ครึ่ง";
+const HALVES: &str = "half halb hälft halv demi moitié medi mitad met\u{e0} mezz meia meio полов \
+    полтор 半 반 절반 आध نصف ครึ่ง";
 const MINUS: &str = "minus moins menos meno минус マイナス 负 ناقص ऋण ลบ";
-/// Stems of the words after a time of day, without spaces and full stops; p.m. comes first.
-const CLOCKS: [&str; 9] = [
-    "pm",
-    "uhrnachm",
-    "uhrabends",
-    "uhrmittags",
-    "am",
-    "uhr",
-    "h",
-    "o'clock",
-    "oclock",
+/// The half of the day that a word after a time names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DayHalf {
+    /// From noon on: 2 p.m. is 14:00.
+    Afternoon,
+    /// The morning, or the whole day, as with "o'clock". The hour stays as it is written.
+    Other,
+}
+
+/// Stems of the words after a time of day, without spaces and full stops. Longer ones come first.
+const CLOCK_WORDS: [(&str, DayHalf); 9] = [
+    ("pm", DayHalf::Afternoon),
+    ("uhrnachm", DayHalf::Afternoon),
+    ("uhrabends", DayHalf::Afternoon),
+    ("uhrmittags", DayHalf::Afternoon),
+    ("am", DayHalf::Other),
+    ("uhr", DayHalf::Other),
+    ("h", DayHalf::Other),
+    ("o'clock", DayHalf::Other),
+    ("oclock", DayHalf::Other),
 ];
-const AFTER_NOON: usize = 4;
 
 /// Returns whether the word or sign at the beginning of `after` is a unit.
 pub(super) fn is_unit(after: &str) -> bool {
@@ -435,16 +444,16 @@ pub(super) fn sign(before: &str) -> Sign {
     }
 }
 
-/// Returns whether the time of day before `after` is p.m. according to the words after it; `None`
+/// Returns the half of the day of the time before `after` according to the words after it; `None`
 /// if there are none.
-pub(super) fn clock(after: &str) -> Option<bool> {
+pub(super) fn day_half(after: &str) -> Option<DayHalf> {
     let near = after
         .chars()
         .take(16)
         .filter(|c| !matches!(c, ' ' | '.' | '\u{a0}' | '\u{202f}'));
     let near: String = near.flat_map(char::to_lowercase).collect();
-    let index = CLOCKS.iter().position(|&word| begins(&near, word, 0))?;
-    Some(index < AFTER_NOON)
+    let mut words = CLOCK_WORDS.iter();
+    words.find_map(|&(word, half)| begins(&near, word, 0).then_some(half))
 }
 
 fn first_word(text: &str) -> String {

@@ -26,7 +26,7 @@ const LANGUAGES: &str = include_str!("marks.txt");
 const PAIRS: &str = "hi bn ta te mr gu pa ne ml or as dz en-in";
 
 /// A fraction of this many digits is not part of a version number.
-const LONG_FRACTION: usize = 4;
+const MIN_LONG_FRACTION: usize = 4;
 /// Maximum number of bytes in a word between two amounts, such as "and".
 const MAX_JOINING: usize = 8;
 
@@ -154,9 +154,10 @@ impl Writing {
     }
 
     /// Returns edits that write the amounts in `translation` in the format of the target language,
-    /// with the months, millions and similar words beside them, and ordinal numbers: byte ranges in order, with their
-    /// replacements. An amount is a number that counts or measures something in `source`. Dates,
-    /// times, versions and other identifiers stay unchanged, and so do uncertain numbers.
+    /// with the months, millions and similar words beside them, and ordinal numbers: byte ranges in
+    /// order, with their replacements. An amount is a number that counts or measures something in
+    /// `source`. Dates, times, versions and other identifiers stay unchanged, and so do uncertain
+    /// numbers.
     pub fn changes(&self, source: &str, translation: &str) -> Vec<(Span, String)> {
         let mut all = self.amounts(source, translation);
         if let Some([from, into]) = self.names {
@@ -258,7 +259,7 @@ impl Writing {
         // A point may separate the parts of a version or title.
         let has_point = item.groups.len() == 2
             && item.groups[1].separator == '.'
-            && item.groups[1].digits.len() < LONG_FRACTION;
+            && item.groups[1].digits.len() < MIN_LONG_FRACTION;
         let is_plain = !(is_in_brackets || has_point && self.from.decimal == '.');
         is_plain
             || is_unit

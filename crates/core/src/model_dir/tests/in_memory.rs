@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The folder as files in memory, under the folder's name.
+/// Returns the folder as files in memory, under the folder's name.
 fn in_memory(folder: &Path) -> ModelFiles {
     let entries = fs::read_dir(folder)
         .unwrap()
@@ -36,7 +36,7 @@ fn a_known_hash_must_match_the_manifest() {
     }
 }
 
-/// The parameters, or the message of the error.
+/// Returns the parameters, or the message of the error.
 fn loaded<'a>(source: impl Into<Source<'a>>) -> Result<StateDict, String> {
     let (_, model) = load(source, &Device::default()).map_err(|error| error.to_string())?;
     Ok(named_parameters(&model))

@@ -103,8 +103,8 @@ fn a_layer_with_cross_attention_needs_a_cache_with_a_source() {
     decoder.forward(random([2, 3, D_MODEL]), &mut cache, &NONE, Mode::Inference);
 }
 
-/// A target as a whole is computed as in training. Step by step, only the first position is: attention
-/// then sees keys and values of unnormalised inputs, the first one's included.
+/// A target as a whole is computed as in training. Step by step, only the first position is:
+/// attention then sees keys and values of unnormalised inputs, the first one's included.
 #[test]
 fn keys_before_the_norm_count_from_the_second_step_on() {
     let device = Device::default();

@@ -1,4 +1,5 @@
-//! The examples of a corpus: each pair with the sentences before it and the tokens of its languages.
+//! The examples of a corpus: each pair with the sentences before it and the tokens of its
+//! languages.
 
 use std::ops::Range;
 
@@ -8,8 +9,8 @@ use crate::error::Result;
 use crate::hash::{hex, key_of};
 
 impl TokenizedCorpus {
-    /// The same corpus with the tokens `starts` at the beginning of every source and of every
-    /// target, which name their languages.
+    /// Returns the same corpus with the tokens `starts` at the beginning of every source and of
+    /// every target, which name their languages.
     ///
     /// # Panics
     /// Panics if this is a mixture: its corpora may have different languages.
@@ -28,18 +29,23 @@ impl TokenizedCorpus {
         }
     }
 
-    /// The same corpus with the context of each pair in front of it: the previous pairs of its document,
-    /// as far as they [fit](ContextSettings::fitting), each with the separator of its side behind it. The
-    /// context stands before the tokens that name languages. Nothing is stored: it is composed when a pair
-    /// is read.
+    /// Returns the same corpus with the context of each pair in front of it: the previous pairs of
+    /// its document, as far as they [fit](ContextSettings::fitting), each with the separator of its
+    /// side behind it. The context stands before the tokens that name languages. Nothing is stored:
+    /// it is composed when a pair is read.
     ///
     /// # Panics
     /// Panics if this is a mixture, which takes the context of its corpora.
     pub fn with_context(self, settings: ContextSettings, separators: [u32; 2]) -> Self {
         assert!(self.parts.is_empty(), "a mixture has no documents");
         let described = serde_json::to_vec(&settings).expect("settings are plain data");
-        let of_separators = little_endian(&separators);
-        let parts: [&[u8]; 4] = [b"context", self.hash.as_bytes(), &described, &of_separators];
+        let separator_bytes = little_endian(&separators);
+        let parts: [&[u8]; 4] = [
+            b"context",
+            self.hash.as_bytes(),
+            &described,
+            &separator_bytes,
+        ];
         Self {
             hash: hex(&key_of(&parts)),
             context: Some(Context {
@@ -50,8 +56,8 @@ impl TokenizedCorpus {
         }
     }
 
-    /// Returns whether pair `i` continues the document of the pair before it. Always false in a corpus
-    /// that is not divided into documents, and behind a pair that cleaning dropped.
+    /// Returns whether pair `i` continues the document of the pair before it. Always false in a
+    /// corpus that is not divided into documents, and behind a pair that cleaning dropped.
     ///
     /// # Panics
     /// Panics if this is a mixture.
@@ -60,7 +66,7 @@ impl TokenizedCorpus {
         self.documents.get(i)
     }
 
-    /// The first pair that can be in the context of pair `i`.
+    /// Returns the first pair that can be in the context of pair `i`.
     pub(super) fn first_of_context(&self, i: usize) -> usize {
         let most = self.context.as_ref().map_or(0, |it| it.settings.source);
         let previous = (0..i).rev().zip((0..=i).rev().take(most));
@@ -68,8 +74,8 @@ impl TokenizedCorpus {
         in_document.map(|(before, _)| before).last().unwrap_or(i)
     }
 
-    /// The numbers of previous sources and targets in front of pair `i`. `plain` gives the lengths of
-    /// pairs without context and languages.
+    /// Returns the numbers of previous sources and targets in front of pair `i`. `plain` gives the
+    /// lengths of pairs without context and languages.
     fn context_of(&self, i: usize, plain: impl Fn(usize) -> [usize; 2]) -> [usize; 2] {
         let Some(Context { settings, .. }) = &self.context else {
             return [0; 2];
@@ -78,8 +84,8 @@ impl TokenizedCorpus {
         settings.fitting(previous, plain(i))
     }
 
-    /// The source and target ids of pair `i` with its context and languages. `sentence` gives the ids of
-    /// the pair and those in its context, by the pair and the side.
+    /// Returns the source and target ids of pair `i` with its context and languages. `sentence`
+    /// gives the ids of the pair and those in its context, by the pair and the side.
     pub(super) fn example<'a>(
         &self,
         i: usize,
@@ -95,7 +101,8 @@ impl TokenizedCorpus {
         })
     }
 
-    /// The numbers of tokens of `pairs` of a single corpus, with their contexts and languages.
+    /// Returns the numbers of tokens of `pairs` of a single corpus, with their contexts and
+    /// languages.
     pub(super) fn lengths_of_examples(&self, pairs: Range<usize>) -> Result<Vec<[u32; 2]>> {
         let first = self.first_of_context(pairs.start);
         let offsets = self.offsets(first..pairs.end)?;
@@ -120,7 +127,8 @@ impl TokenizedCorpus {
 mod tests {
     use super::*;
 
-    /// The context of each pair, by a loop over the pairs that is independent of the corpus.
+    /// Returns the context of each pair, by a loop over the pairs that is independent of the
+    /// corpus.
     fn expected(
         documents: &[Vec<(Vec<u32>, Vec<u32>)>],
         settings: ContextSettings,
@@ -152,7 +160,7 @@ mod tests {
         all
     }
 
-    /// `ids` with the tokens of a language before the last `sentence` tokens.
+    /// Returns `ids` with the tokens of a language before the last `sentence` tokens.
     fn with_language(ids: &[u32], sentence: usize, language: &[u32]) -> Vec<u32> {
         let (context, sentence) = ids.split_at(ids.len() - sentence);
         [context, language, sentence].concat()
@@ -193,11 +201,11 @@ mod tests {
                         .blocks()
                         .flat_map(|block| corpus.lengths(block).unwrap())
                         .collect();
-                    let of_pairs: Vec<_> = pairs
+                    let pair_lengths: Vec<_> = pairs
                         .iter()
                         .map(|(source, target)| [source.len() as u32, target.len() as u32])
                         .collect();
-                    assert_eq!(lengths, of_pairs, "{settings:?}");
+                    assert_eq!(lengths, pair_lengths, "{settings:?}");
                 }
             }
         }

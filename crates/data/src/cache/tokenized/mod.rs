@@ -65,8 +65,8 @@ pub struct MixedPart {
 }
 
 impl MixedPart {
-    /// The number of pairs that are drawn, relative to the other parts, from `pairs` that can be
-    /// drawn.
+    /// Returns the number of pairs that are drawn, relative to the other parts, from `pairs` that
+    /// can be drawn.
     pub fn share(&self, pairs: usize) -> f64 {
         self.weight * (pairs as f64).powf(self.exponent)
     }
@@ -141,7 +141,7 @@ impl TokenizedCorpus {
         }
     }
 
-    /// The corpora of a mixture; empty for a single corpus.
+    /// Returns the corpora of a mixture; empty for a single corpus.
     pub fn parts(&self) -> &[MixedPart] {
         &self.parts
     }
@@ -156,11 +156,12 @@ impl TokenizedCorpus {
         self.len() == 0
     }
 
-    /// The source and target ids of pair `i`, without `<s>` and `</s>`.
+    /// Returns the source and target ids of pair `i`, without `<s>` and `</s>`.
     ///
     /// # Errors
-    /// Returns [`DataError::DamagedCache`](crate::DataError::DamagedCache) if the cache file was truncated or overwritten after it
-    /// was opened, [`TextError::Unreadable`](crate::TextError::Unreadable) if the disk fails.
+    /// Returns [`DataError::DamagedCache`](crate::DataError::DamagedCache) if the cache file was
+    /// truncated or overwritten after it was opened,
+    /// [`TextError::Unreadable`](crate::TextError::Unreadable) if the disk fails.
     ///
     /// # Panics
     /// Panics if `i` is not below [`TokenizedCorpus::len`].
@@ -188,7 +189,7 @@ impl TokenizedCorpus {
         Ok((source, target))
     }
 
-    /// The numbers of source and target tokens of `pairs`, without `</s>`.
+    /// Returns the numbers of source and target tokens of `pairs`, without `</s>`.
     ///
     /// # Errors
     /// Returns the errors of [`pair`](Self::pair).
@@ -210,17 +211,17 @@ impl TokenizedCorpus {
         Ok(all)
     }
 
-    /// The pairs of the corpus in blocks of [`BLOCK`].
+    /// Returns the pairs of the corpus in blocks of [`BLOCK`].
     pub fn blocks(&self) -> impl Iterator<Item = Range<usize>> {
         (0..self.pairs.div_ceil(BLOCK)).map(|number| self.block(number))
     }
 
-    /// The pairs of block `number`.
+    /// Returns the pairs of block `number`.
     pub(crate) fn block(&self, number: usize) -> Range<usize> {
         number * BLOCK..((number + 1) * BLOCK).min(self.pairs)
     }
 
-    /// The start of each sentence of `pairs` and the end of the last one, in tokens.
+    /// Returns the start of each sentence of `pairs` and the end of the last one, in tokens.
     fn offsets(&self, pairs: Range<usize>) -> Result<Vec<u64>> {
         assert!(pairs.end <= self.pairs, "pairs {pairs:?} of {}", self.pairs);
         match &self.tokens {
@@ -236,13 +237,13 @@ impl TokenizedCorpus {
         self.hash.clone()
     }
 
-    /// The number of pairs that cleaning dropped, by reason.
+    /// Returns the number of pairs that cleaning dropped, by reason.
     pub fn report(&self) -> &CleaningReport {
         &self.report
     }
 }
 
-/// The bytes of `numbers` in the order of the cache file.
+/// Returns the bytes of `numbers` in the order of the cache file.
 fn little_endian(numbers: &[u32]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }

@@ -62,7 +62,7 @@ pub(in crate::tokenizer) struct Refusal {
 
 pub(super) type Check<T = ()> = Result<T, Refusal>;
 
-/// The error for `part`.
+/// Returns the error for `part`.
 pub(super) fn refusal<T>(part: &str, message: impl Into<String>) -> Check<T> {
     Err(Refusal {
         part: part.to_owned(),

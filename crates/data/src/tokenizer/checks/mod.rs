@@ -183,7 +183,7 @@ fn steps(part: &str, step: &Value, growth: &mut Growth) -> Check {
     growth.step(part, factor)
 }
 
-/// The number of bytes of a text; 0 for anything else.
+/// Returns the number of bytes of a text; 0 for anything else.
 fn text_bytes(value: &Value) -> f64 {
     value.as_str().map_or(0, str::len) as f64
 }

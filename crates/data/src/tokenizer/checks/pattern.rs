@@ -55,8 +55,8 @@ fn keeps_out(pattern: &str) -> bool {
     pattern.replace(r"\\", "").contains(r"\K")
 }
 
-/// The product of the highest counts of all `{n}`, `{n,}` and `{n,m}`. Braces after `\x`, `\u`,
-/// `\p` and the like are names of characters and do not count.
+/// Returns the product of the highest counts of all `{n}`, `{n,}` and `{n,m}`. Braces after `\x`,
+/// `\u`, `\p` and the like are names of characters and do not count.
 fn rounds(pattern: &str) -> f64 {
     let mut rounds = 1.0;
     let mut before = [' '; 2];
@@ -70,7 +70,7 @@ fn rounds(pattern: &str) -> f64 {
     rounds
 }
 
-/// The highest number of `n}`, `n,}` or `n,m}` at the start of `text`.
+/// Returns the highest number of `n}`, `n,}` or `n,m}` at the start of `text`.
 fn count(text: &str) -> Option<f64> {
     let (inside, _) = text.split_once('}')?;
     let (low, high) = inside.split_once(',').unwrap_or((inside, inside));

@@ -29,7 +29,7 @@ pub(super) fn every(json: &Value) -> Check {
     }
 }
 
-/// The factor by which the table can lengthen a text.
+/// Returns the factor by which the table can lengthen a text.
 ///
 /// # Errors
 /// Returns an error for a table that the library would read outside of its bounds.
@@ -54,7 +54,7 @@ pub(super) fn growth(normalizer: &Value) -> Check<f64> {
 mod tests {
     use super::*;
 
-    /// A table as a `Precompiled` normaliser holds it.
+    /// Returns a table as a `Precompiled` normaliser holds it.
     fn table(units: &[u32], texts: &str) -> Value {
         let mut bytes = (units.len() as u32 * 4).to_le_bytes().to_vec();
         bytes.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
@@ -62,7 +62,7 @@ mod tests {
         serde_json::json!({ KEY: STANDARD.encode(bytes) })
     }
 
-    /// A trie of 512 units that replaces `a` by the text at `value`.
+    /// Returns a trie of 512 units that replaces `a` by the text at `value`.
     fn replaces_a(value: u32) -> Vec<u32> {
         let mut units = vec![0; 512];
         let a = 256 | usize::from(b'a');

@@ -321,7 +321,7 @@ fn words_of_pieces_are_separated_by_white_space() {
 }
 
 #[test]
-fn a_piece_of_white_space_belongs_to_the_word_after_it_and_the_last_word_exists() {
+fn a_piece_of_white_space_belongs_to_the_next_word_or_the_last() {
     let [tokenizer, _] = both();
     let space = tokenizer.id("▁").unwrap();
     let word = tokenizer.encode("house");

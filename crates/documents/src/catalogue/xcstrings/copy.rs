@@ -56,8 +56,8 @@ impl<'a> Copy<'a> {
         self.end += "}";
     }
 
-    /// Writes a localization that is in `depth` objects: a copy of `source`, or else the text of the
-    /// key. If `is_arm` is set, it is in a plural.
+    /// Writes a localization that is in `depth` objects: a copy of `source`, or else the text of
+    /// the key. If `is_arm` is set, it is in a plural.
     pub(super) fn localization(&mut self, source: Option<&Value>, depth: usize, is_arm: bool) {
         if let Some(source) = source.filter(|source| has_text(source)) {
             return self.value(source, depth, is_arm);

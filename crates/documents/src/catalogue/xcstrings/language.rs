@@ -16,22 +16,23 @@ pub(super) fn target_of(
         .iter()
         .filter_map(|it| it.get("localizations"));
     let languages = all.flat_map(|all| all.children.iter().map(|it| &*it.key));
-    let known: BTreeSet<&str> = languages.filter(|it| *it != source).collect();
+    let codes: BTreeSet<&str> = languages.filter(|it| *it != source).collect();
     let Some(asked) = asked else {
-        let first = known.first().map(|first| first.to_string());
+        let first = codes.first().map(|first| first.to_string());
         return first.ok_or_else(|| {
             format!("the texts are in {source:?} alone; name the language to translate into, as with --target-language")
         });
     };
     let tag = tag_of(asked);
-    let exact = known.iter().find(|it| it.eq_ignore_ascii_case(&tag));
-    let mut near = known
+    let exact = codes.iter().find(|it| it.eq_ignore_ascii_case(&tag));
+    let mut near = codes
         .iter()
-        .filter(|known| is_same(known, &tag) && has_script_of(known, &tag));
+        .filter(|code| is_same(code, &tag) && has_script_of(code, &tag));
     match exact.or_else(|| near.next()) {
-        Some(known) => Ok(known.to_string()),
+        Some(code) => Ok(code.to_string()),
         None if is_same(source, &tag) => Err(format!(
-            "the texts are in {source:?}, which is the language to translate into; take a model from {source:?} into another language"
+            "the texts are in {source:?}, which is the language to translate into; take a model \
+             from {source:?} into another language"
         )),
         None => Ok(tag),
     }

@@ -51,8 +51,9 @@ impl<'a> Layout<'a> {
         width.checked_div(self.step.len()).unwrap_or_default()
     }
 
-    /// Returns where the member `key` is inserted into `object`, at the indentation `depth`, and what
-    /// is written before and after it. Members are in the order of their keys, as Xcode writes them.
+    /// Returns where the member `key` is inserted into `object`, at the indentation `depth`, and
+    /// what is written before and after it. Members are in the order of their keys, as Xcode writes
+    /// them.
     pub(super) fn place(&self, object: &Value, key: &str, depth: usize) -> (Span, [String; 2]) {
         let next = object.children.iter().find(|child| &*child.key > key);
         let line = self.line(depth);

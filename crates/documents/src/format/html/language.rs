@@ -78,8 +78,8 @@ fn declarations(name: &str, tag: &str, renaming: &Renaming<'_>) -> Vec<(Span, St
     edits
 }
 
-/// Returns the edit that gives the start tag `tag` the direction of the target language. The root of
-/// a page gets one after its language, whose value ends at `end`.
+/// Returns the edit that gives the start tag `tag` the direction of the target language. The root
+/// of a page gets one after its language, whose value ends at `end`.
 fn direction(name: &str, tag: &str, end: usize, renaming: &Renaming<'_>) -> Option<(Span, String)> {
     let [from, into] = renaming.directions();
     let all = attributes(tag);

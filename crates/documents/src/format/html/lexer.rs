@@ -14,7 +14,7 @@ use crate::words::{Span, has_letters, is_within, overlaps, regex};
 /// React's numbered tags, `<0>` and `</0>`, and the letters that replace their digits. No HTML name
 /// consists of these letters.
 static NUMBERED: LazyLock<Regex> = LazyLock::new(|| regex(r"</?[0-9]+\s*/?>"));
-const LETTERS: &[u8; 10] = b"cefgjkvwxz";
+const DIGIT_LETTERS: &[u8; 10] = b"cefgjkvwxz";
 
 #[derive(Debug)]
 pub(super) struct Token {
@@ -177,7 +177,7 @@ fn numbered(text: &str) -> String {
                 .chars()
                 .map(|c: char| {
                     c.to_digit(10)
-                        .map_or(c, |digit| char::from(LETTERS[digit as usize]))
+                        .map_or(c, |digit| char::from(DIGIT_LETTERS[digit as usize]))
                 })
                 .collect::<String>()
         })
@@ -217,7 +217,7 @@ fn start(tag: &StartTag<usize>) -> TokenKind {
     let translate = match attribute("translate").as_deref() {
         Some("no") => Some(false),
         Some("yes" | "") => Some(true),
-        // XLIFF's marks of names and code, and those of ITS.
+        // XLIFF's and ITS's marks of names and code.
         _ if matches!(
             attribute("mtype").as_deref(),
             Some("protected" | "x-its-translate-no")

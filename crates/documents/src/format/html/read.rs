@@ -33,7 +33,8 @@ pub(in crate::format) fn parse_lines(text: &str) -> Vec<Block> {
     read(text, Newline::Divides).0
 }
 
-/// Like [`parse`], for a text in which line breaks are a part of the text, and empty lines divide it.
+/// Like [`parse`], for a text in which line breaks are a part of the text, and empty lines divide
+/// it.
 pub(in crate::format) fn parse_paragraphs(text: &str) -> Vec<Block> {
     read(text, Newline::Break).0
 }
@@ -128,8 +129,8 @@ impl Parser<'_> {
         index + 1
     }
 
-    /// Returns the role of the element `name` with a tag at `index`. An element for some readers is a
-    /// block if it has words.
+    /// Returns the role of the element `name` with a tag at `index`. An element for some readers is
+    /// a block if it has words.
     fn role(&self, index: usize, name: &str) -> Role {
         let role = role(name);
         let partner = self.lexed.partner[index];
@@ -221,7 +222,6 @@ impl Parser<'_> {
     /// line breaks divide paragraphs.
     fn is_repeated(&self, of: Span) -> bool {
         let tokens = &self.lexed.tokens;
-        let is_break = |token: Option<&Token>| matches!(token, Some(Token { kind: TokenKind::Start { name, .. } | TokenKind::End { name }, .. }) if name == "br");
         let is_space = |token: &&Token| {
             matches!(token.kind, TokenKind::Text)
                 && self.text[token.range.clone()].trim().is_empty()
@@ -338,6 +338,12 @@ impl Parser<'_> {
         let escape = Escape::Html(self.entities.clone());
         self.blocks.finish(end, |builder| builder.finish(escape));
     }
+}
+
+/// Returns whether `token` is a tag `br`.
+fn is_break(token: Option<&Token>) -> bool {
+    let kind = token.map(|token| &token.kind);
+    matches!(kind, Some(TokenKind::Start { name, .. } | TokenKind::End { name }) if name == "br")
 }
 
 fn plain_text(text: &str, builder: &mut Builder) {

@@ -1,6 +1,6 @@
 //! Markdown that CommonMark and GitHub do not know: containers and admonitions, LaTeX environments,
-//! abbreviations, MDX, template tags, marked text, sub- and superscripts, notes, attributes and wiki
-//! links.
+//! abbreviations, MDX, template tags, marked text, sub- and superscripts, notes, attributes and
+//! wiki links.
 //!
 //! Each construct is hidden from the parser: a line by spaces, so that it divides paragraphs, and a
 //! part of a line by commas, which begin no markup. The bytes keep their places.
@@ -40,8 +40,9 @@ pub(super) struct Extended<'a> {
     pub(super) notes: Vec<Span>,
 }
 
-/// The constructs within lines at the beginning of a text, by group: marked text, a wiki link with a
-/// text, an embedded file, a note, template tags, attributes, and words with sub- or superscripts.
+/// The constructs within lines at the beginning of a text, by group: marked text, a wiki link with
+/// a text, an embedded file, a note, template tags, attributes, and words with sub- or
+/// superscripts.
 static INLINE: LazyLock<Regex> = LazyLock::new(|| {
     let attribute = r#"(?:[#.][A-Za-z][\w-]*|[\w-]+=(?:"[^"{}\n]*"|[^\s{}"]+))"#;
     let all = [

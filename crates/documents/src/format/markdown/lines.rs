@@ -79,8 +79,8 @@ pub(super) fn hidden(text: &str) -> Lines<'_> {
     }
 }
 
-/// Returns the end of the JSX tag or comment in braces with which `text` begins; `None` if it is not
-/// closed.
+/// Returns the end of the JSX tag or comment in braces with which `text` begins; `None` if it is
+/// not closed.
 fn end_of_tag(text: &str) -> Option<usize> {
     let is_comment = text.trim_start().starts_with('{');
     let closing = if is_comment { '}' } else { '>' };
@@ -183,8 +183,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the last of the lines without text of their own that begin at `number`; `None` if this
-    /// line has text.
+    /// Returns the last of the lines without text of their own that begin at `number`; `None` if
+    /// this line has text.
     fn last_hidden(&mut self, number: usize, line: &str) -> Option<usize> {
         if ALONE.is_match(line) {
             return Some(number);

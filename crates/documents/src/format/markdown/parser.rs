@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 
 use super::extensions::{Extended, Mark};
-use super::kept;
+use super::verbatim;
 use crate::block::{Block, Lines};
 use crate::builder::Builder;
 use crate::escape::{Escape, Level, Markdown, Position, References};
@@ -62,7 +62,7 @@ pub(super) struct Parser<'a> {
     /// The number of open elements with skipped content.
     skipped: usize,
     /// The end of the HTML element that stays unchanged.
-    kept_until: usize,
+    verbatim_until: usize,
     lines: Lines,
     /// If true, the block is a part of a paragraph.
     is_part: bool,
@@ -91,22 +91,22 @@ impl<'a> Parser<'a> {
     /// Reads the blocks of `events`, each with its range in the text.
     pub fn read(mut self, events: impl Iterator<Item = (Event<'a>, Span)>) -> Vec<Block> {
         let events: Vec<_> = events.collect();
-        let kept = kept::elements(self.text, &events);
+        let verbatim = verbatim::elements(self.text, &events);
         for (event, range) in events {
-            let is_kept = match event {
-                Event::End(_) => range.end <= self.kept_until,
-                _ => range.start < self.kept_until,
+            let is_verbatim = match event {
+                Event::End(_) => range.end <= self.verbatim_until,
+                _ => range.start < self.verbatim_until,
             };
-            if is_kept {
+            if is_verbatim {
                 continue;
             }
-            match (&event, kept.get(&range.start)) {
+            match (&event, verbatim.get(&range.start)) {
                 (Event::InlineHtml(_), Some(&end)) => {
-                    self.kept_until = end;
+                    self.verbatim_until = end;
                     self.inline(range.start..end, html::inline_element);
                 }
                 (Event::Start(Tag::Link { .. }), Some(&end)) => {
-                    self.kept_until = end;
+                    self.verbatim_until = end;
                     self.inline(range.start..end, Builder::point);
                 }
                 _ => self.event(&event, range),

@@ -95,7 +95,7 @@ fn expected(source: &Value, path: &str, names: &[&str], all: &mut BTreeMap<Strin
 }
 
 #[test]
-fn a_localization_has_the_shape_of_its_source_and_the_categories_of_its_language() {
+fn a_localization_has_its_sources_shape_and_its_languages_categories() {
     let files = [
         catalogue(&[]),
         catalogue(&[("xx", unit("y z")), ("aa", unit("b"))]),

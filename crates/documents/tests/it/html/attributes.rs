@@ -70,9 +70,27 @@ fn other_attributes_stay() {
         "<p translate=no title=x>y</p>",
         "<link title=\"x\">",
         "<img src=\"x\" class=\"y z\" alt='{{ w }}'>",
-        "<a title=x\u{fdd0}0\u{fdd0}></a>",
     ] {
         assert_eq!(html(page, &upper), page);
+    }
+}
+
+/// These characters mark the places of attributes while a page is translated.
+#[test]
+fn attributes_of_a_page_with_noncharacters_are_translated() {
+    for (before, after) in [
+        (
+            "\u{fdd0}<b title=\"x\">y</b>\u{fdd1}<i title=\"z\"></i>",
+            "<b title=\"X\">Y</b><i title=\"Z\"></i>",
+        ),
+        ("<a title=x\u{fdd0}0\u{fdd0}></a>", "<a title=\"X0\"></a>"),
+        (
+            "<p>\u{fdd0}</p><img alt=x>",
+            "<p>\u{fdd0}</p><img alt=\"X\">",
+        ),
+    ] {
+        assert_eq!(html(before, &upper), after);
+        assert_eq!(html(before, &identity), before);
     }
 }
 

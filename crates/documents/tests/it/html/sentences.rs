@@ -77,7 +77,7 @@ fn the_stop_of_an_abbreviation_is_in_its_element() {
 }
 
 #[test]
-fn sentences_get_a_space_where_the_target_has_spaces_and_lose_it_where_it_has_none() {
+fn the_target_language_decides_about_the_space_between_sentences() {
     assert_eq!(
         html("<p>你好。世界。</p>", &|_: &PendingSentence| {
             Translated {
@@ -236,8 +236,8 @@ fn notes_readings_and_hidden_elements_are_no_part_of_a_sentence() {
     );
 }
 
-/// Readers without scripts see `noscript`, scripts copy `template`, and old programs show what is in
-/// an element that they do not know.
+/// Readers without scripts see `noscript`, scripts copy `template`, and old programs show what is
+/// in an element that they do not know.
 #[test]
 fn the_words_of_fallbacks_are_translated() {
     let names = [

@@ -48,8 +48,8 @@ impl ProductType {
         self.product(Lhs::rows(x, [rows, input]), &panels, bias, epilogue)
     }
 
-    /// The gradient of the input, `grad·weight`, `[rows, input]`, given the gradient of the output,
-    /// `[rows, output]`.
+    /// Returns the gradient of the input, `grad·weight`, `[rows, input]`, given the gradient of the
+    /// output, `[rows, output]`.
     pub(crate) fn grad_of_input(self, sizes: Sizes, grad: &[f32], weight: &[f32]) -> Vec<f32> {
         let Sizes {
             rows,
@@ -65,8 +65,8 @@ impl ProductType {
         )
     }
 
-    /// The gradient of the weight, `gradᵀ·x`, `[output, input]`, given the gradient of the output,
-    /// `[rows, output]`.
+    /// Returns the gradient of the weight, `gradᵀ·x`, `[output, input]`, given the gradient of the
+    /// output, `[rows, output]`.
     pub(crate) fn grad_of_weight(self, sizes: Sizes, grad: &[f32], x: &[f32]) -> Vec<f32> {
         let Sizes {
             rows,
@@ -83,8 +83,8 @@ impl ProductType {
     }
 
     /// Adds the gradient of the weight, [`grad_of_weight`](Self::grad_of_weight), to `sums`,
-    /// `[output, input]`. Of parts of the rows in multiples of 256 the sums have the same bits as of
-    /// all rows.
+    /// `[output, input]`. Of parts of the rows in multiples of 256 the sums have the same bits as
+    /// of all rows.
     pub(crate) fn add_grad_of_weight(
         self,
         sizes: Sizes,

@@ -22,10 +22,10 @@ use super::vector::Floats;
 use crate::linear::settings::Epilogue;
 
 /// The number of terms that are added before the next ones.
-const DEPTH: usize = 256;
+const DEPTH_TERMS: usize = 256;
 /// The number of terms of each tile that are written together. Their source lines stay in the
 /// first-level cache, however far apart they are.
-const TERMS: usize = 8;
+const TERMS_AT_ONCE: usize = 8;
 
 /// Fused multiplication and addition.
 struct Fused<R>(PhantomData<R>);
@@ -45,7 +45,7 @@ unsafe impl<R: Floats> Arithmetic for Fused<R> {
     }
 }
 
-/// Every instruction set that this processor has, the fastest first.
+/// Returns every instruction set that this processor has, the fastest first.
 pub(super) fn available() -> impl Iterator<Item = Instructions> {
     [
         // 24 of the 32 registers hold sums.
@@ -69,7 +69,7 @@ pub(super) fn available() -> impl Iterator<Item = Instructions> {
     .flatten()
 }
 
-/// The fastest set that this processor has.
+/// Returns the fastest set that this processor has.
 pub(super) fn best() -> Instructions {
     available()
         .next()
@@ -127,13 +127,13 @@ pub(in crate::linear) fn panels_in_place(
 /// empty.
 pub(super) fn product(left: Lhs, right: &Panels, bias: &[f32], epilogue: Epilogue) -> Vec<f32> {
     let last = OutputStage::of_floats(bias, epilogue);
-    Product::new(PlainLhs(left), right, last).by_rows(DEPTH)
+    Product::new(PlainLhs(left), right, last).by_rows(DEPTH_TERMS)
 }
 
 /// Adds the product of training, `left·right`, to `out`, `[rows, columns]`.
 pub(super) fn add_product(left: Lhs, right: &Panels, out: &mut [f32]) {
     let last = OutputStage::of_floats(&[], Epilogue::None);
-    Product::new(PlainLhs(left), right, last).add_by_rows(DEPTH, out);
+    Product::new(PlainLhs(left), right, last).add_by_rows(DEPTH_TERMS, out);
 }
 
 /// The product of decoding, `epilogue(x·right + bias)` for `x` `[rows, depth]`; `bias` `[columns]`
@@ -205,13 +205,13 @@ fn tiles<const TILE: usize>(
     terms: usize,
     block: &mut [u32],
 ) {
-    for start in (0..terms).step_by(TERMS) {
+    for start in (0..terms).step_by(TERMS_AT_ONCE) {
         for (tile, block) in block.chunks_exact_mut(terms * TILE).enumerate() {
             let first = rows.start + tile * TILE;
             let count = TILE.min(rows.end - first);
             let term_slots = block.as_chunks_mut::<TILE>().0[start..]
                 .iter_mut()
-                .take(TERMS);
+                .take(TERMS_AT_ONCE);
             for (term, slot) in term_slots.enumerate() {
                 let numbers = &matrix[(start + term) * width + first..];
                 match numbers.first_chunk::<TILE>() {

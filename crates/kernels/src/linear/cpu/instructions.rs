@@ -26,7 +26,7 @@ pub(super) struct Instructions {
 }
 
 impl Instructions {
-    /// The number of columns of a full panel.
+    /// Returns the number of columns of a full panel.
     pub(super) fn panel(self) -> usize {
         self.vectors * self.lanes
     }

@@ -38,15 +38,15 @@ macro_rules! arithmetic {
         $(#[$doc])*
         struct $name;
 
-        // SAFETY: the methods use nothing but the instructions, words and scales that the trait asks
-        // for.
+        // SAFETY: the methods use nothing but the instructions, words and scales that the trait
+        // asks for.
         unsafe impl Arithmetic for $name {
             type Sums = $register;
             type Floats = <$register as Integers>::Floats;
             #[inline(always)]
             unsafe fn add_products($sums: $register, $left: u32, right: *const u32) -> $register {
-                // SAFETY: the caller has the instructions of `available`, and a register of words at
-                // `right`.
+                // SAFETY: the caller has the instructions of `available`, and a register of words
+                // at `right`.
                 unsafe {
                     let $weights = <$register>::load(right);
                     $products
@@ -54,14 +54,15 @@ macro_rules! arithmetic {
             }
             #[inline(always)]
             unsafe fn floats(sums: $register, scales: &Scales, row: usize, column: usize) -> Self::Floats {
-                // SAFETY: the caller has the instructions, and scales of this row and these columns.
+                // SAFETY: the caller has the instructions, and scales of this row and these
+                // columns.
                 unsafe { scaled(sums, scales, row, column) }
             }
         }
     };
 }
 
-/// `sums` plus their starts, multiplied by the scales.
+/// Returns `sums` plus their starts, multiplied by the scales.
 ///
 /// # Safety
 /// The conditions of [`Arithmetic::floats`].
@@ -145,14 +146,14 @@ arithmetic!(
     }
 );
 
-/// The 8-bit numbers with even indices, in 16 bits each.
+/// Returns the 8-bit numbers with even indices, in 16 bits each.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 #[inline(always)]
 fn even(numbers: v128) -> v128 {
     i16x8_shr(i16x8_shl(numbers, 8), 8)
 }
 
-/// The 8-bit numbers with odd indices, in 16 bits each.
+/// Returns the 8-bit numbers with odd indices, in 16 bits each.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 #[inline(always)]
 fn odd(numbers: v128) -> v128 {
@@ -171,7 +172,7 @@ arithmetic!(
     }
 );
 
-/// Every set that this processor has, the fastest first.
+/// Returns every set that this processor has, the fastest first.
 fn available() -> impl Iterator<Item = Instructions> {
     [
         // 24 of the 32 registers hold sums.
@@ -294,14 +295,14 @@ impl Weight {
         }
     }
 
-    /// The integers of one feature and their scale.
+    /// Returns the integers of one feature and their scale.
     fn row(&self, feature: usize) -> (impl Iterator<Item = i8>, f32) {
         let words = self.panels.row(feature);
         let values = words.flat_map(|word| word.to_ne_bytes().map(u8::cast_signed));
         (values.take(self.input), self.scales[feature])
     }
 
-    /// The rows `features`, quantised.
+    /// Returns the rows `features`, quantised.
     pub(in crate::linear) fn rows(&self, features: impl Iterator<Item = usize>) -> QuantizedRows {
         let mut values = Vec::new();
         let mut scales = Vec::new();
@@ -313,8 +314,8 @@ impl Weight {
         QuantizedRows { values, scales }
     }
 
-    /// `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`, which is quantised row by row. `bias`
-    /// is `[output]` or empty.
+    /// Returns `epilogue(x·weightᵀ + bias)` for `x` `[rows, input]`, which is quantised row by row.
+    /// `bias` is `[output]` or empty.
     pub(in crate::linear) fn forward(
         &self,
         x: &[f32],
@@ -410,7 +411,7 @@ mod tests {
         crate::random::RandomKey::new(seed).normal(count)
     }
 
-    /// The product of the quantised numbers, summed in 64 bits.
+    /// Returns the product of the quantised numbers, summed in 64 bits.
     fn expected(x: &[f32], weight: &[f32], bias: &[f32], input: usize, relu: bool) -> Vec<f32> {
         let weight = quantize_rows(weight, input);
         let mut all = Vec::new();

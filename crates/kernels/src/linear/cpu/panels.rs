@@ -114,8 +114,9 @@ impl Panels {
                 }
                 write(columns, panels);
             });
-        // SAFETY: the capacity is that of this many lines. `fill` wrote the words from `count` on and
-        // those of panels with spare columns; every caller's `write` writes all words of its columns.
+        // SAFETY: the capacity is this many lines. `fill` wrote the words from `count` on and the
+        // words of panels with spare columns; every caller's `write` writes all words of its
+        // columns.
         unsafe { lines.set_len(count.div_ceil(LINE)) };
         Self {
             instructions,
@@ -186,7 +187,7 @@ impl Panels {
         all
     }
 
-    /// The words of one column, in the order of the steps.
+    /// Returns the words of one column, in the order of the steps.
     pub(in crate::linear) fn row(&self, column: usize) -> impl Iterator<Item = u32> {
         let width = self.instructions.panel();
         let words = self.words(column / width, 0..self.steps);
@@ -198,12 +199,12 @@ impl Panels {
             .step_by(step.max(1))
     }
 
-    /// The number of panels.
+    /// Returns the number of panels.
     pub(super) fn count(&self) -> usize {
         self.columns.div_ceil(self.instructions.panel())
     }
 
-    /// The range of columns in `panel`; the last one may have fewer than the others.
+    /// Returns the range of columns in `panel`; the last one may have fewer than the others.
     pub(super) fn columns_of(&self, panel: usize) -> Range<usize> {
         let first = panel * self.instructions.panel();
         first..(first + self.instructions.panel()).min(self.columns)
@@ -223,7 +224,7 @@ impl Panels {
     }
 }
 
-/// The panels in `words`, which begin with `columns`, each with its columns.
+/// Returns the panels in `words`, which begin with `columns`, each with its columns.
 fn each(
     instructions: Instructions,
     columns: Range<usize>,

@@ -16,7 +16,7 @@ const MAX_BLOCK_ROWS: usize = 128;
 const MIN_BLOCKS: usize = 8;
 /// The number of words of a left factor that are multiplied by one panel after the other, while
 /// they stay in the second-level cache.
-const BLOCK: usize = 64 * 1024;
+const BLOCK_WORDS: usize = 64 * 1024;
 /// Smallest number of steps of a whole product that several threads share. A larger product takes
 /// more than a few microseconds.
 const MIN_PARALLEL_ROWS: usize = 1 << 18;
@@ -26,10 +26,10 @@ const MIN_PARALLEL_PANELS: usize = 1 << 16;
 
 /// The left factor of a product.
 pub(super) trait LeftFactor: Sync {
-    /// The number of rows.
+    /// Returns the number of rows.
     fn rows(&self) -> usize;
 
-    /// The number of words of a row.
+    /// Returns the number of words of a row.
     fn steps(&self) -> usize;
 
     /// Some steps of some rows in the order of the innermost loop, written to `memory` if they
@@ -63,7 +63,7 @@ unsafe impl Sync for Output {}
 
 impl<'a, L: LeftFactor> Product<'a, L> {
     /// # Panics
-    /// If the factors do not have equally many steps.
+    /// Panics if the factors do not have equally many steps.
     pub(super) fn new(left: L, right: &'a Panels, last: OutputStage<'a>) -> Self {
         assert_eq!(left.steps(), right.steps, "the terms of both factors");
         Self {
@@ -81,8 +81,8 @@ impl<'a, L: LeftFactor> Product<'a, L> {
         self.written(|out| self.write_by_rows(depth, out))
     }
 
-    /// Adds the product to `out`, `[rows, columns]`, by threads that share the rows. The products of
-    /// two parts of the terms, one added to the other, have the bits of one product if the first
+    /// Adds the product to `out`, `[rows, columns]`, by threads that share the rows. The products
+    /// of two parts of the terms, one added to the other, have the bits of one product if the first
     /// part is a multiple of `depth` steps.
     pub(super) fn add_by_rows(self, depth: usize, out: &mut [f32]) {
         let [rows, columns] = [self.left.rows(), self.right.columns];
@@ -138,7 +138,7 @@ impl<'a, L: LeftFactor> Product<'a, L> {
         let rows = self.left.rows();
         let steps = self.right.steps.max(1);
         let tile = self.right.instructions.tile;
-        let block = (BLOCK / steps).next_multiple_of(tile).max(tile);
+        let block = (BLOCK_WORDS / steps).next_multiple_of(tile).max(tile);
         for start in (0..rows).step_by(block) {
             let rows = start..(start + block).min(rows);
             self.block(rows, panels.clone(), steps, &mut Vec::new(), out);
@@ -153,8 +153,8 @@ impl<'a, L: LeftFactor> Product<'a, L> {
         assert!(bias == 0 || bias == columns, "bias of {columns} columns");
         let mut out: Vec<f32> = Vec::with_capacity(rows * columns);
         write(&Output(out.as_mut_ptr().cast()));
-        // SAFETY: the capacity is that many numbers. The callers' blocks are all rows and panels, and
-        // `block` writes each of its numbers, also for factors without steps.
+        // SAFETY: the capacity is that many numbers. The callers' blocks are all rows and panels,
+        // and `block` writes each of its numbers, also for factors without steps.
         unsafe { out.set_len(rows * columns) };
         out
     }
@@ -177,25 +177,26 @@ impl<'a, L: LeftFactor> Product<'a, L> {
                 .left
                 .block(instructions, rows.clone(), steps.clone(), memory);
             for panel in panels.clone() {
-                let of_panel = self.right.columns_of(panel);
+                let panel_columns = self.right.columns_of(panel);
                 let tile = Tile {
                     left,
                     layout,
                     rows: rows.len(),
                     steps: steps.len(),
                     panel: self.right.words(panel, steps.clone()),
-                    vectors: of_panel.len().div_ceil(instructions.lanes),
+                    vectors: panel_columns.len().div_ceil(instructions.lanes),
                     is_first: index == 0 && !self.is_added,
-                    last: (steps.end == self.right.steps).then(|| self.last.part(&rows, &of_panel)),
+                    last: (steps.end == self.right.steps)
+                        .then(|| self.last.part(&rows, &panel_columns)),
                     // SAFETY: the row and the column exist in `out`, which has room for
                     // `[rows, columns]`.
-                    out: unsafe { out.0.add(rows.start * columns + of_panel.start) },
+                    out: unsafe { out.0.add(rows.start * columns + panel_columns.start) },
                     stride: columns,
                 };
                 // SAFETY: `available` found the instructions of the panels; `left` is the block of
                 // these rows and steps, which `memory` or the factor keeps, `written` checked the
                 // length of the bias, and no other thread has these rows and columns of `out`.
-                unsafe { run(instructions, &tile, of_panel.len()) };
+                unsafe { run(instructions, &tile, panel_columns.len()) };
             }
         }
         if self.last.epilogue == Epilogue::Silu {
@@ -211,8 +212,8 @@ impl<'a, L: LeftFactor> Product<'a, L> {
         let first = self.right.columns_of(panels.start).start;
         let end = self.right.columns_of(panels.end - 1).end;
         for row in rows {
-            // SAFETY: the columns of the panels are inside the row, `block` wrote their numbers, and
-            // no other thread has these rows and columns of `out`.
+            // SAFETY: the columns of the panels are inside the row, `block` wrote their numbers,
+            // and no other thread has these rows and columns of `out`.
             let row = unsafe {
                 let start = out.0.add(row * self.right.columns + first);
                 std::slice::from_raw_parts_mut(start.cast(), end - first)
@@ -223,7 +224,7 @@ impl<'a, L: LeftFactor> Product<'a, L> {
 }
 
 impl<'a> OutputStage<'a> {
-    /// The epilogue of sums of floats, for a bias of all columns or an empty one.
+    /// Returns the epilogue of sums of floats, for a bias of all columns or an empty one.
     pub(super) fn of_floats(bias: &'a [f32], epilogue: Epilogue) -> Self {
         Self {
             bias,
@@ -232,7 +233,7 @@ impl<'a> OutputStage<'a> {
         }
     }
 
-    /// The epilogue for some rows and columns.
+    /// Returns the epilogue for some rows and columns.
     fn part(&self, rows: &Range<usize>, columns: &Range<usize>) -> Self {
         let Self {
             bias,
@@ -325,7 +326,7 @@ pub(super) enum Major {
 }
 
 impl<'a> Lhs<'a> {
-    /// The matrix, `[rows, depth]` row-major.
+    /// Returns the matrix, `[rows, depth]` row-major.
     pub(super) fn rows(matrix: &'a [f32], [rows, depth]: [usize; 2]) -> Self {
         assert_eq!(matrix.len(), rows * depth, "a matrix {rows}x{depth}");
         Self {
@@ -336,7 +337,7 @@ impl<'a> Lhs<'a> {
         }
     }
 
-    /// The transpose of the matrix, `[depth, rows]` row-major.
+    /// Returns the transpose of the matrix, `[depth, rows]` row-major.
     pub(super) fn columns(matrix: &'a [f32], [depth, rows]: [usize; 2]) -> Self {
         assert_eq!(matrix.len(), rows * depth, "a matrix {depth}x{rows}");
         Self {

@@ -13,7 +13,7 @@ pub(super) const SIZES: [[usize; 3]; 9] = [
     [300, 33, 81],
 ];
 
-/// The transpose of a matrix `[rows, columns]`.
+/// Returns the transpose of a matrix `[rows, columns]`.
 pub(super) fn transposed(matrix: &[f32], [rows, columns]: [usize; 2]) -> Vec<f32> {
     let of_column = |c| (0..rows).map(move |r| matrix[r * columns + c]);
     (0..columns).flat_map(of_column).collect()

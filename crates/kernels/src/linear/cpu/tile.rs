@@ -144,8 +144,8 @@ impl Tile<'_> {
     ) {
         let mut row = 0;
         // SAFETY: the caller keeps the conditions, and each loop checks that the rows of its block
-        // exist. Where the left factor is in tiles, `ROWS` divides the rows of a tile, so that no block
-        // crosses the end of one.
+        // exist. Where the left factor is in tiles, `ROWS` divides the rows of a tile, so that no
+        // block crosses the end of one.
         unsafe {
             while ROWS > 1 && row + ROWS <= self.rows {
                 self.block::<A, ROWS, TILE, WIDTH>(row);
@@ -166,14 +166,14 @@ impl Tile<'_> {
         }
     }
 
-    /// The address of row `first`, and the distance of the next row.
+    /// Returns the address of row `first`, and the distance of the next row.
     ///
     /// # Safety
     /// The conditions of [`vectors`](Self::vectors); the row exists.
     #[inline(always)]
     unsafe fn left<A: Arithmetic, const TILE: usize>(&self, first: usize) -> (*const u32, usize) {
-        // SAFETY: the caller has this row in `left`: in rows of the stride, or in a tile of `TILE` rows
-        // for each step.
+        // SAFETY: the caller has this row in `left`: in rows of the stride, or in a tile of `TILE`
+        // rows for each step.
         unsafe {
             match self.layout {
                 Layout::Rows(stride) => {
@@ -199,8 +199,8 @@ impl Tile<'_> {
         first: usize,
     ) {
         let panel = self.panel[..self.steps * WIDTH * A::Sums::LANES].as_ptr();
-        // SAFETY: the caller has the instructions, these rows in `left`, and room for them in `out`.
-        // The slice above checked that the panel has `steps` times WIDTH vectors.
+        // SAFETY: the caller has the instructions, these rows in `left`, and room for them in
+        // `out`. The slice above checked that the panel has `steps` times WIDTH vectors.
         unsafe {
             let (left, stride) = self.left::<A, TILE>(first);
             let mut sums = [[A::Sums::zero(); WIDTH]; ROWS];
@@ -234,8 +234,8 @@ impl Tile<'_> {
     /// The conditions of [`blocks`](Self::blocks); the row exists.
     #[inline(always)]
     unsafe fn finish<A: Arithmetic, const WIDTH: usize>(&self, row: usize, sums: [A::Sums; WIDTH]) {
-        // SAFETY: the caller has the instructions and this row of WIDTH vectors in `out`. `part` and
-        // `run` of the product gave the scales and the bias, if any, whole vectors.
+        // SAFETY: the caller has the instructions and this row of WIDTH vectors in `out`. `part`
+        // and `run` of the product gave the scales and the bias, if any, whole vectors.
         unsafe {
             let out = self.out.add(row * self.stride);
             unrolled!(v < WIDTH: {

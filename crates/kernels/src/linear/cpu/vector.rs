@@ -167,13 +167,14 @@ macro_rules! array {
             }
             #[inline(always)]
             unsafe fn load(from: *const u32) -> Self {
-                // SAFETY: the caller has `LANES` words at `from`, aligned like these numbers, and any
-                // bits are a number.
+                // SAFETY: the caller has `LANES` words at `from`, aligned like these numbers, and
+                // any bits are a number.
                 unsafe { from.cast::<Self>().read() }
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut u32) {
-                // SAFETY: the caller has room for `LANES` words at `to`, aligned like these numbers.
+                // SAFETY: the caller has room for `LANES` words at `to`, aligned like these
+                // numbers.
                 unsafe { to.cast::<Self>().write(self) }
             }
             #[inline(always)]

@@ -85,7 +85,7 @@ impl Packed {
         }
     }
 
-    /// The weight.
+    /// Returns the weight.
     pub(super) fn weight(&self) -> Tensor<2> {
         // No other thread helps here: it could take up work that waits for this very weight.
         let weight = self.source.get_or_init(|| {
@@ -101,12 +101,12 @@ impl Packed {
         Tensor::from_primitive::<Flex>(weight.clone())
     }
 
-    /// The number of inputs.
+    /// Returns the number of inputs.
     pub(super) fn input(&self) -> usize {
         self.shape[1]
     }
 
-    /// The rows `rows` of the weight, `[rows, in]`.
+    /// Returns the rows `rows` of the weight, `[rows, in]`.
     pub(super) fn rows(&self, rows: &[u32]) -> Vec<f32> {
         let [output, input] = self.shape;
         let rows = rows.iter().map(|&row| row as usize).inspect(|&row| {
@@ -127,7 +127,7 @@ impl Packed {
         }
     }
 
-    /// The rows `rows` of the weight, packed alike.
+    /// Returns the rows `rows` of the weight, packed alike.
     pub(super) fn select(&self, rows: &[u32]) -> Self {
         let shape = [rows.len(), self.shape[1]];
         if let PackedPanels::Int8(weight) = &self.rearranged {

@@ -84,14 +84,14 @@ impl PackedWeight {
         Err(rows)
     }
 
-    /// The [embedding](crate::embedding) of `ids` with this weight as the table, the same bits as
-    /// of [`weight`](Self::weight), without the memory for it.
+    /// Returns the [embedding](crate::embedding) of `ids` with this weight as the table, the same
+    /// bits as of [`weight`](Self::weight), without the memory for it.
     ///
     /// # Shapes
     /// `ids`: `[batch, len]` → `[batch, len, in]`
     ///
     /// # Panics
-    /// If an id is not below the number of outputs.
+    /// Panics if an id is not below the number of outputs.
     pub fn embedding(&self, ids: Tensor<2, Int>, scale: f64) -> Tensor<3> {
         #[cfg(feature = "cpu")]
         {
@@ -108,10 +108,10 @@ impl PackedWeight {
         }
     }
 
-    /// The outputs `rows` of this weight, packed in the same way: they give the same bits.
+    /// Returns the outputs `rows` of this weight, packed in the same way: they give the same bits.
     ///
     /// # Panics
-    /// If one of `rows` is not below the number of outputs.
+    /// Panics if one of `rows` is not below the number of outputs.
     pub fn select(&self, rows: &[u32]) -> Self {
         #[cfg(feature = "cpu")]
         return Self {
@@ -124,7 +124,7 @@ impl PackedWeight {
         }
     }
 
-    /// The weight, `[out, in]`: the same bits as before it was rearranged, or the
+    /// Returns the weight, `[out, in]`: the same bits as before it was rearranged, or the
     /// [quantised](Self::quantized) numbers. If it took the place of the weight, the first call
     /// takes memory for it.
     pub fn weight(&self) -> Tensor<2> {
@@ -134,7 +134,7 @@ impl PackedWeight {
         match self.never {}
     }
 
-    /// The number type of the matrix product.
+    /// Returns the number type of the matrix product.
     pub fn compute(&self) -> ComputeType {
         #[cfg(feature = "cpu")]
         return self.inner.compute();
@@ -142,7 +142,8 @@ impl PackedWeight {
         match self.never {}
     }
 
-    /// Returns whether this was made from `weight`, and `weight` is unchanged since.
+    /// Returns whether this was made from `weight`, `[output, input]`, and `weight` is unchanged
+    /// since.
     pub fn is_of(&self, weight: &Tensor<2>) -> bool {
         #[cfg(feature = "cpu")]
         return Target::without_gradients(&[weight]) == Target::Cpu
@@ -165,7 +166,7 @@ impl PackedWeight {
     /// - `bias`: `[out]`
     ///
     /// # Panics
-    /// If the shapes do not fit together.
+    /// Panics if the shapes do not fit together.
     pub fn linear<const D: usize>(
         &self,
         x: &Tensor<D>,

@@ -27,7 +27,8 @@ fn parts_of_lines() {
 }
 
 /// Prints the lines of the file `CODES_OF` that are code as a whole, or have signs that join words:
-/// `CODES_OF=lines.txt cargo test --release -p burnformer-text codes_of_lines -- --ignored --nocapture`
+/// `CODES_OF=lines.txt cargo test --release -p burnformer-text codes_of_lines -- --ignored
+/// --nocapture`
 #[test]
 #[ignore = "reads a file"]
 fn codes_of_lines() {

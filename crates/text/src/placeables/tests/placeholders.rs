@@ -145,7 +145,7 @@ fn messages_of_icu_are_kept_whole_and_their_arms_are_known() {
 }
 
 #[test]
-fn letters_of_scripts_without_case_and_letters_before_a_sign_do_not_hide_a_placeholder() {
+fn caseless_letters_and_letters_before_a_sign_do_not_hide_a_placeholder() {
     for (text, placeholders) in [
         ("%d週%02d日", vec!["%d", "%02d"]),
         ("コマンドで%d件の%sドメイン", vec!["%d", "%s"]),

@@ -33,7 +33,7 @@ pub(in crate::linear) fn is_fast() -> bool {
     false
 }
 
-/// Every instruction set that this processor has, the fastest first.
+/// Returns every instruction set that this processor has, the fastest first.
 pub(super) fn available() -> impl Iterator<Item = Instructions> {
     [
         // 24 of the 32 registers hold sums.
@@ -52,7 +52,7 @@ pub(super) fn available() -> impl Iterator<Item = Instructions> {
     .flatten()
 }
 
-/// The fastest set that this processor has.
+/// Returns the fastest set that this processor has.
 pub(super) fn best() -> Instructions {
     available()
         .next()
@@ -117,7 +117,7 @@ pub(super) fn panels_of_columns(
     )
 }
 
-/// The rows of `pairs` in a matrix with rows of `width` numbers; a pair has two rows.
+/// Returns the rows of `pairs` in a matrix with rows of `width` numbers; a pair has two rows.
 fn rows_of_pairs(matrix: &[f32], width: usize, pairs: Range<usize>) -> &[f32] {
     &matrix[2 * pairs.start * width..(2 * pairs.end * width).min(matrix.len())]
 }

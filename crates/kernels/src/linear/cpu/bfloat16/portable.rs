@@ -14,8 +14,8 @@ const EXPONENT: u32 = 0x7f80_0000;
 /// The bit that makes a NaN a quiet one.
 const QUIET: u32 = 0x0040_0000;
 
-/// `x` rounded to the nearest bfloat16, ties to even, in the high half; subnormal numbers become 0,
-/// NaN stays NaN.
+/// Returns `x` rounded to the nearest bfloat16, ties to even, in the high half; subnormal numbers
+/// become 0, NaN stays NaN.
 #[inline(always)]
 pub(super) fn rounded(x: f32) -> u32 {
     let bits = x.to_bits();
@@ -29,7 +29,7 @@ pub(super) fn rounded(x: f32) -> u32 {
     any & 0xffff_0000
 }
 
-/// The pair of `low` and `high`.
+/// Returns the pair of `low` and `high`.
 #[inline(always)]
 fn pair(low: f32, high: f32) -> u32 {
     (rounded(low) >> 16) | rounded(high)
@@ -50,8 +50,8 @@ pub(super) struct PairedLhs<'a> {
 }
 
 impl<'a> PairedLhs<'a> {
-    /// The numbers in the two rows of each pair, and the start of its lines. A missing second row
-    /// is empty.
+    /// Returns the numbers in the two rows of each pair, and the start of its lines. A missing
+    /// second row is empty.
     pub(super) fn pairs(self) -> impl Iterator<Item = ([&'a [f32]; 2], usize)> {
         let Self {
             rows,
@@ -102,7 +102,7 @@ pub(super) fn interleaved_rows(low: &[f32], high: &[f32], next: usize, out: &mut
     }
 }
 
-/// The number in `column`, or 0 beyond the row.
+/// Returns the number in `column`, or 0 beyond the row.
 #[inline(always)]
 fn number(row: &[f32], column: usize) -> f32 {
     row.get(column).copied().unwrap_or(0.0)
@@ -118,8 +118,8 @@ unsafe impl Arithmetic for Pairs {
     /// The product of the second numbers is added first.
     #[inline(always)]
     unsafe fn add_products(sums: [f32; LINE], left: u32, right: *const u32) -> [f32; LINE] {
-        // SAFETY: the caller has as many words at `right` as the sums have lanes, and they are aligned
-        // like words.
+        // SAFETY: the caller has as many words at `right` as the sums have lanes, and they are
+        // aligned like words.
         let right = unsafe { right.cast::<[u32; LINE]>().read() };
         std::array::from_fn(|lane| {
             let sum = normal(second(left).mul_add(second(right[lane]), sums[lane]));
@@ -132,13 +132,13 @@ unsafe impl Arithmetic for Pairs {
     }
 }
 
-/// The first number of a pair.
+/// Returns the first number of a pair.
 #[inline(always)]
 fn first(pair: u32) -> f32 {
     f32::from_bits(pair << 16)
 }
 
-/// The second number of a pair.
+/// Returns the second number of a pair.
 #[inline(always)]
 fn second(pair: u32) -> f32 {
     f32::from_bits(pair & 0xffff_0000)

@@ -89,10 +89,10 @@ mod tests {
             }
             // Two pairs of rows, the last one without its second row.
             let rows = [low.clone(), high.clone(), high.clone()].concat();
-            let of_pair = 2 * LINE * count.div_ceil(LINE);
+            let pair_words = 2 * LINE * count.div_ceil(LINE);
             for run in [interleaved, portable::interleaved] {
-                let mut lines = vec![7; 2 * of_pair];
-                let apart = [of_pair, 2 * LINE];
+                let mut lines = vec![7; 2 * pair_words];
+                let apart = [pair_words, 2 * LINE];
                 let rows = PairedLhs {
                     rows: &rows,
                     width: count,
@@ -100,13 +100,13 @@ mod tests {
                     apart,
                 };
                 run(rows, slots(&mut lines));
-                for (i, line) in lines[..of_pair].chunks(LINE).step_by(2).enumerate() {
+                for (i, line) in lines[..pair_words].chunks(LINE).step_by(2).enumerate() {
                     for (lane, &pair) in line.iter().enumerate() {
                         let i = i * LINE + lane;
                         assert_eq!(pair, at(&low, i) >> 16 | at(&high, i));
                     }
                 }
-                for (i, line) in lines[of_pair..].chunks(LINE).step_by(2).enumerate() {
+                for (i, line) in lines[pair_words..].chunks(LINE).step_by(2).enumerate() {
                     for (lane, &pair) in line.iter().enumerate() {
                         assert_eq!(pair, at(&high, i * LINE + lane) >> 16);
                     }

@@ -50,7 +50,8 @@ pub(super) unsafe fn interleaved(rows: PairedLhs, out: &mut [Slot]) {
         for line in 0..whole {
             let out = &mut out[line * next_line..][..LINE];
             // SAFETY: `low` and `high` have at least `whole` vectors, `out` is a slice of one, and
-            // none needs an alignment. Both types of a transmutation are 512 bits without a meaning.
+            // none needs an alignment. Both types of a transmutation are 512 bits without a
+            // meaning.
             unsafe {
                 let low = _mm512_loadu_ps(low.as_ptr().add(line * LINE));
                 let high = _mm512_loadu_ps(high.as_ptr().add(line * LINE));

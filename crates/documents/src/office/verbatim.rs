@@ -12,24 +12,24 @@ const MASTERS: &str = "p:sldMaster p:sldLayout p:notesMaster p:handoutMaster";
 
 /// For each element, whether it or an enclosing one stays unchanged. Books follow the rules of
 /// HTML.
-pub(super) fn kept(
+pub(super) fn verbatim_elements(
     xml: &str,
     kind: OfficeKind,
     all: &[Element<'_>],
     names: &[Cow<'_, str>],
 ) -> Vec<bool> {
     let prompts = prompts(xml, all, names);
-    let mut kept: Vec<bool> = Vec::with_capacity(all.len());
+    let mut is_verbatim: Vec<bool> = Vec::with_capacity(all.len());
     for (index, element) in all.iter().enumerate() {
-        let around = element.parent.is_some_and(|parent| kept[parent]);
+        let around = element.parent.is_some_and(|parent| is_verbatim[parent]);
         let own = if kind == OfficeKind::Epub {
             keeps(&tag(xml, element, &names[index]))
         } else {
             has(HIDDEN, &names[index]).then_some(true)
         };
-        kept.push(own.unwrap_or(around || prompts.contains(&index)));
+        is_verbatim.push(own.unwrap_or(around || prompts.contains(&index)));
     }
-    kept
+    is_verbatim
 }
 
 /// Returns the start tag of `element` with the name `name`.
@@ -46,15 +46,15 @@ fn tag<'a>(xml: &'a str, element: &Element<'_>, name: &str) -> Cow<'a, str> {
 /// shows them.
 fn prompts(xml: &str, all: &[Element<'_>], names: &[Cow<'_, str>]) -> HashSet<usize> {
     let is_master = names.first().is_some_and(|root| has(MASTERS, root));
-    let mut found = HashSet::new();
+    let mut shapes = HashSet::new();
     for (index, element) in all.iter().enumerate().filter(|_| is_master) {
         if names[index] == "p:ph" && element.attribute(xml, "hasCustomPrompt").is_none() {
             let mut shape = Some(index);
             while let Some(at) = shape.filter(|&at| names[at] != "p:sp") {
                 shape = all[at].parent;
             }
-            found.extend(shape);
+            shapes.extend(shape);
         }
     }
-    found
+    shapes
 }

@@ -7,7 +7,7 @@ use burnformer_files::{Readers, Temporary, folder_of};
 
 use crate::error::{DataError, Result};
 
-/// The error for a failed write to `path`.
+/// Returns the error for a failed write to `path`.
 pub(crate) fn unwritable(path: &Path) -> impl Fn(io::Error) -> DataError + '_ {
     |cause| DataError::Unwritable(path.into(), cause)
 }
@@ -23,7 +23,7 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     burnformer_files::write(path, bytes).map_err(unwritable(path))
 }
 
-/// A temporary file in the folder of `path`, which can later be renamed to `path`.
+/// Returns a temporary file in the folder of `path`, which can later be renamed to `path`.
 pub(crate) fn temporary(path: &Path) -> Result<Temporary> {
     Temporary::new(folder_of(path), Readers::Umask).map_err(unwritable(path))
 }
