@@ -331,7 +331,7 @@ mod tests {
                 text: text.into(),
                 ..Sentence::default()
             });
-            let sentences = sentences.map(|it| it.with_terms(&[glossary.clone()]));
+            let sentences = sentences.map(|it| it.with_terms(std::slice::from_ref(&glossary)));
             sentences.map(|it| it.size_of_terms()).sum()
         };
         let texts = ["Das Haus.", "Der Hof."];

@@ -67,7 +67,7 @@ impl FusedOp<3> for LinearCrossEntropy {
                 output: vocab,
             };
             let [weight, bias] = [floats(&weight), floats(&bias)];
-            let loss = self.loss.of_rows(range.clone());
+            let loss = self.loss.part(range.clone());
             let mut logits = self.product.forward(sizes, x, weight, bias, Epilogue::None);
             let row_losses = loss.rows(&logits, vocab);
             if wanted != [false; 3] {
@@ -110,7 +110,7 @@ impl FusedOp<3> for LinearCrossEntropy {
 
 impl CrossEntropy {
     /// Returns the loss of the rows in `range` alone.
-    fn row_losses(&self, range: Range<usize>) -> Self {
+    fn part(&self, range: Range<usize>) -> Self {
         Self {
             targets: self.targets[range].to_vec(),
             ..*self
