@@ -13,6 +13,7 @@
 mod acceleration;
 mod devices;
 mod dist;
+mod growth;
 mod licences;
 mod lines;
 mod shell;
@@ -34,7 +35,7 @@ type Entry = (String, &'static str);
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const DEVELOPER_COMMANDS: [(&str, &str); 10] = [
+const DEVELOPER_COMMANDS: [(&str, &str); 11] = [
     (
         "bench",
         "measure speed, alone or beside another framework (--help explains)",
@@ -54,6 +55,10 @@ const DEVELOPER_COMMANDS: [(&str, &str); 10] = [
     (
         "faults",
         "make every file-system call of commands fail; `faults train` as above",
+    ),
+    (
+        "growth",
+        "count the steps of all that reads text, and compare them for texts of twice the length; `growth words` runs the tests with \"words\" in their name",
     ),
     (
         "check",
@@ -126,6 +131,7 @@ fn main() -> ExitCode {
         "test" => test(&rest),
         "crashes" => interrupted("crash::", &rest),
         "faults" => interrupted("fault::", &rest),
+        "growth" => growth::run(&rest),
         "check" => check(&rest),
         "bench" | "study" => run("burnformer-lab", [vec![first], rest].concat()),
         "lines" => {
