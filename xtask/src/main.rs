@@ -13,6 +13,7 @@
 mod acceleration;
 mod devices;
 mod dist;
+mod growth;
 mod licences;
 mod lines;
 mod sbom;
@@ -58,6 +59,10 @@ const DEVELOPER_COMMANDS: [(&str, &str); 11] = [
     (
         "faults",
         "make every file-system call of commands fail; `faults train` as above",
+    ),
+    (
+        "growth",
+        "count the steps of all that reads text, and compare them for texts of twice the length; `growth words` runs the tests with \"words\" in their name",
     ),
     (
         "check",
@@ -134,6 +139,7 @@ fn main() -> ExitCode {
         "test" => test(&rest),
         "crashes" => interrupted("crash::", &rest),
         "faults" => interrupted("fault::", &rest),
+        "growth" => growth::run(&rest),
         "check" => check(&rest),
         "bench" | "study" => run("burnformer-lab", [vec![first], rest].concat()),
         "lines" => {

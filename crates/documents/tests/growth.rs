@@ -1,79 +1,38 @@
 //! Work grows with the length of a document, not with its square, whatever the document is.
 //!
-//! An ordinary run measures processor time, with a wide margin. Where the compiler counts branches,
-//! in this crate and in all that it uses, the number is the same in each run, and the margin is
-//! narrow:
-//!
-//! ```sh
-//! RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 -Cllvm-args=-sanitizer-coverage-trace-pc-guard" \
-//!     cargo test --release --target x86_64-unknown-linux-gnu --target-dir target/growth \
-//!     -p burnformer-documents --test growth -- --test-threads 1 --include-ignored
-//! ```
+//! An ordinary run measures processor time, with a wide margin. `cargo xtask growth` counts steps:
+//! the number is the same in each run, and the margin is narrow.
 
 #![cfg(unix)]
 
 #[path = "it/common/mod.rs"]
 mod common;
+#[path = "../../../tests/growth/mod.rs"]
+mod growth;
 #[path = "growth/pieces.rs"]
 mod pieces;
 #[path = "growth/valid_files.rs"]
 mod valid_files;
 
-use burnformer_documents::{Catalogue, Document, Format, PendingSentence, Translated};
+use burnformer_documents::{
+    Catalogue, Document, Format, Languages, PendingSentence, Translated, WholeFile, detect, prose,
+    words_of,
+};
 use common::{Model, reverse, upper};
+use growth::{LIMIT, are_counted, count, grows_in_proportion, nanoseconds};
 use pieces::{PIECES, STARTS, SUBTITLE};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use valid_files::{Filling, VALID_FILES, ValidFile};
 
-/// Functions that the compiler calls at each branch, and once before. In Rust, such a function
-/// would call itself at its own branches.
-#[cfg(target_arch = "x86_64")]
-mod branches {
-    use std::sync::atomic::{AtomicBool, AtomicU64};
-
-    pub static ARE_COUNTED: AtomicBool = AtomicBool::new(false);
-    pub static COUNT: AtomicU64 = AtomicU64::new(0);
-
-    std::arch::global_asm!(
-        ".globl __sanitizer_cov_trace_pc_guard",
-        "__sanitizer_cov_trace_pc_guard:",
-        "inc qword ptr [rip + {count}]",
-        "ret",
-        ".globl __sanitizer_cov_trace_pc_guard_init",
-        "__sanitizer_cov_trace_pc_guard_init:",
-        "mov byte ptr [rip + {counted}], 1",
-        "ret",
-        count = sym COUNT,
-        counted = sym ARE_COUNTED,
-    );
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-mod branches {
-    use std::sync::atomic::{AtomicBool, AtomicU64};
-
-    pub static ARE_COUNTED: AtomicBool = AtomicBool::new(false);
-    pub static COUNT: AtomicU64 = AtomicU64::new(0);
-}
-
-fn are_counted() -> bool {
-    branches::ARE_COUNTED.load(std::sync::atomic::Ordering::Relaxed)
-}
-
-/// Returns the steps so far: branches, or nanoseconds of this thread's processor time.
+/// Returns the steps so far, or nanoseconds of this thread's processor time.
 fn steps() -> u64 {
     if are_counted() {
-        return branches::COUNT.load(std::sync::atomic::Ordering::Relaxed);
+        count()
+    } else {
+        nanoseconds()
     }
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the clock exists, and `time` is written.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Translates `text` word by word, and into nothing. Sentences of 200 letters fit.
@@ -106,7 +65,7 @@ fn translate(text: &str, format: Format) {
 /// them.
 fn lengths() -> (usize, usize, f64) {
     if are_counted() {
-        (16_000, 2, 2.5)
+        (16_000, 2, LIMIT)
     } else {
         (5_000, 8, 20.0)
     }
@@ -114,7 +73,7 @@ fn lengths() -> (usize, usize, f64) {
 
 /// Returns the ratio between the steps of the long document and of the short one with `bytes`
 /// bytes.
-fn growth(start: &str, piece: &str, format: Format, bytes: usize) -> f64 {
+fn ratio(start: &str, piece: &str, format: Format, bytes: usize) -> f64 {
     let (_, times, _) = lengths();
     let [short, long] = [1, times].map(|times| {
         let text = start.to_string() + &piece.repeat(times * bytes / piece.len());
@@ -125,22 +84,22 @@ fn growth(start: &str, piece: &str, format: Format, bytes: usize) -> f64 {
     long as f64 / short.max(1) as f64
 }
 
-/// Fails if the work of repeating `piece` after `start` grows faster than its length, at any
-/// length: tried three times, and, where steps are counted, with documents four times as long each
-/// time.
-fn grows_in_proportion(start: &str, piece: &str, format: Format) -> Result<(), TestCaseError> {
+/// Returns the ratio of the steps if `piece` is repeated after `start`. Fails if the work grows
+/// faster than the length, at any length: tried three times, and, where steps are counted, with
+/// documents four times as long each time.
+fn repeated(start: &str, piece: &str, format: Format) -> Result<f64, TestCaseError> {
     let (bytes, _, limit) = lengths();
     let longer = if are_counted() { 4 } else { 1 };
-    let sizes = (0..3).map(|attempt| bytes * usize::pow(longer, attempt));
-    let all: Vec<f64> = sizes
-        .map(|bytes| growth(start, piece, format, bytes))
-        .take_while(|&growth| growth > limit)
-        .collect();
-    prop_assert!(
-        all.len() < 3,
-        "{format} {start:?} {piece:?}: {all:.1?} times the work"
-    );
-    Ok(())
+    let mut all = Vec::new();
+    for attempt in 0..3 {
+        let ratio = ratio(start, piece, format, bytes * usize::pow(longer, attempt));
+        if ratio <= limit {
+            return Ok(ratio);
+        }
+        all.push(ratio);
+    }
+    let message = format!("{format} {start:?} {piece:?}: {all:.1?} times the work");
+    Err(TestCaseError::fail(message))
 }
 
 #[test]
@@ -153,18 +112,25 @@ fn the_work_of_a_longer_document_is_in_proportion_to_its_length() {
             "processor time is measured"
         }
     );
+    let mut ratios = Vec::new();
     for format in Format::all() {
         translate("a {b} 12,345 <b>c</b>. d", format);
-        for piece in PIECES {
-            let starts = if are_counted() { STARTS } else { &STARTS[1..2] };
-            for start in starts
-                .iter()
-                .chain((format == Format::Srt).then_some(&SUBTITLE))
-            {
-                grows_in_proportion(start, piece, format).unwrap_or_else(|error| panic!("{error}"));
-            }
+        let starts = if are_counted() { STARTS } else { &STARTS[1..2] };
+        let subtitle = (format == Format::Srt).then_some(&SUBTITLE);
+        let starts = starts.iter().chain(subtitle);
+        let all = starts.flat_map(|start| PIECES.iter().map(move |piece| (start, piece)));
+        for (start, piece) in growth::spread(all.collect()) {
+            let ratio = repeated(start, piece, format);
+            ratios.push(ratio.unwrap_or_else(|error| panic!("{error}")));
         }
     }
+    report("documents of every format", &ratios);
+}
+
+/// Prints the number of texts and the largest ratio.
+fn report(door: &str, ratios: &[f64]) {
+    let largest = ratios.iter().copied().fold(0.0, f64::max);
+    println!("| {door} | {} | {largest:.2} |", ratios.len());
 }
 
 #[test]
@@ -183,7 +149,7 @@ fn no_pieces_together_take_more_than_in_proportion() {
         ..Config::default()
     };
     let run = TestRunner::new(config).run(&all, |(start, pieces, format)| {
-        grows_in_proportion(start, &pieces.concat(), format)
+        repeated(start, &pieces.concat(), format).map(|_| ())
     });
     run.unwrap_or_else(|error| panic!("{error}"));
 }
@@ -201,7 +167,7 @@ fn translate_file(text: &str, format: Format) {
 
 /// Returns the ratio between the steps of a file of `times * bytes` bytes and a file of `bytes`
 /// bytes.
-fn growth_inside(file: &ValidFile, filling: &Filling<'_>, bytes: usize, times: usize) -> f64 {
+fn ratio_inside(file: &ValidFile, filling: &Filling<'_>, bytes: usize, times: usize) -> f64 {
     let [short, long] = [1, times].map(|times| {
         let text = file.filled(filling, times * bytes);
         let before = steps();
@@ -214,17 +180,84 @@ fn growth_inside(file: &ValidFile, filling: &Filling<'_>, bytes: usize, times: u
 #[test]
 fn the_work_grows_with_a_valid_file_whichever_string_of_it_is_long() {
     let (bytes, times, limit) = lengths();
+    let mut ratios = Vec::new();
     for file in VALID_FILES {
         let text = file.filled(&Filling::default(), bytes);
         let catalogue = Catalogue::read(&text, file.format, [None; 2]);
         assert!(catalogue.is_ok(), "{catalogue:?}\n{text}");
         translate_file(&text, file.format);
         for filling in file.fillings() {
-            let is_faster = (0..3).all(|attempt| {
+            let mut all = (0..3).map(|attempt| {
                 let bytes = (2 * bytes) << attempt;
-                growth_inside(file, &filling, bytes, times) > limit
+                ratio_inside(file, &filling, bytes, times)
             });
-            assert!(!is_faster, "{} {filling:?} of {}", file.format, file.unit);
+            let ratio = all.find(|&ratio| ratio <= limit);
+            ratios.push(
+                ratio.unwrap_or_else(|| panic!("{} {filling:?} of {}", file.format, file.unit)),
+            );
         }
     }
+    report("valid files of messages", &ratios);
+}
+
+/// Makes plain text of sentences, and writes it without a translation.
+fn divide(text: &str, format: Format) {
+    let fits = |part: &str| part.len() <= 200;
+    let document = Document::parse(text, format, Some("en"), &fits);
+    document.pending();
+    words_of(&document);
+    document.finish();
+}
+
+#[test]
+#[ignore = "counts steps: cargo xtask growth"]
+fn sentences_of_plain_text() {
+    let pieces = [
+        growth::PIECES,
+        &["Dr. ", "z. B. ", "A. ", "? ", "…", "\n\n", "- "],
+    ]
+    .concat();
+    grows_in_proportion("sentences of plain text", &pieces, |text| {
+        divide(text, Format::Text);
+    });
+}
+
+#[test]
+#[ignore = "counts steps: cargo xtask growth"]
+fn markup_that_is_placed() {
+    let pieces = [
+        "<b>", "</b>", "<i>", "a ", "b", ". ", "<br>", "1 ", "{a}", "(", "&amp;", "日",
+    ];
+    for (name, format) in [("HTML", Format::Html), ("Markdown", Format::Markdown)] {
+        grows_in_proportion(&format!("markup of {name}, placed"), &pieces, |text| {
+            translate(text, format);
+        });
+    }
+}
+
+#[test]
+#[ignore = "counts steps: cargo xtask growth"]
+fn languages_and_encodings() {
+    let codes = ["de", "en", "fr", "zh", "ja", "ru", "ar"];
+    let pieces = [growth::PIECES, &["der ", "the ", "и ", "ال", "`a", "<pre>"]].concat();
+    grows_in_proportion("detection of the language", &pieces, |text| {
+        let languages = Languages::new(&codes);
+        languages.detect(text);
+        languages.ranked(text, 3);
+        detect(text.split('\n'), &codes);
+        prose(text, Format::Markdown, &|part| part.len() <= 200);
+    });
+    grows_in_proportion("encodings of a file", &pieces, |text| {
+        let utf_16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let latin: Vec<u8> = text.chars().map(|c| c as u8).collect();
+        for bytes in [text.as_bytes().to_vec(), utf_16, latin] {
+            for kind in ["txt", "html", "srt"] {
+                let Ok(file) = WholeFile::read(bytes.clone(), kind) else {
+                    continue;
+                };
+                file.left();
+                file.write(text.to_owned(), [None; 2]);
+            }
+        }
+    });
 }

@@ -48,10 +48,10 @@ pub enum MetricError {
     /// A resampling test has zero samples.
     #[error("a resampling test needs at least one sample, 0 were asked for")]
     NoSamples,
-    /// A line is too long for TER: its memory grows with the square of the length.
+    /// A line is too long for TER, whose search takes many steps for each word.
     #[error(
-        "line {line}: {metric} compares every word with every other, and {hypothesis} words against \
-         {reference} words would fill the memory; split the line or leave it out"
+        "line {line}: {metric} would take too long for {hypothesis} words against {reference} words; \
+         split the line or leave it out"
     )]
     TooManyWords {
         /// The metric's name.

@@ -21,11 +21,11 @@ pub trait Metric: Send + Sync {
         Ok(())
     }
 
-    /// Checks that one line can be scored without too much memory.
+    /// Checks that one line can be scored in a reasonable time.
     ///
     /// # Errors
-    /// Returns [`TooManyWords`](crate::MetricError::TooManyWords) from TER, because its memory
-    /// grows with the square of the length of a line.
+    /// Returns [`TooManyWords`](crate::MetricError::TooManyWords) from TER, whose search takes many
+    /// steps for each word of a line.
     fn check_segment(&self, _line: usize, _hypothesis: &str, _references: &[&str]) -> Result<()> {
         Ok(())
     }

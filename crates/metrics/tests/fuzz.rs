@@ -74,7 +74,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
 
 crate::fuzz_test!(metric_text, text(), score_text);
 
-/// One line of some thousand words: TER's matrix may take 250 MB, and refuses what would take more.
+/// One line of some thousand words.
 fn score_long(bytes: &[u8]) {
     let line = String::from_utf8_lossy(bytes).replace('\n', " ").repeat(20);
     score_within(300 << 20, format!("{line}\n{line} x").as_bytes());

@@ -21,6 +21,7 @@ mod settings;
 mod sides;
 mod special_ids;
 mod train;
+mod window;
 mod word_cache;
 
 use std::borrow::Cow;
@@ -42,6 +43,7 @@ use crate::error::Result;
 use crate::special;
 use crate::write::write_atomically;
 use sentencepiece::SentencePieceTokenizer;
+use window::{Window, words_in};
 use word_cache::WordCache;
 
 /// A subword tokeniser. It can be used from many threads at once, for example behind an [`Arc`].
@@ -279,14 +281,17 @@ impl Tokenizer {
     /// This works for any tokeniser that can decode. A token of white space belongs to the word
     /// after it, and a special token to the word before it.
     pub fn words_of(&self, ids: &[u32]) -> Vec<usize> {
-        let words = self.spaced(ids).split_whitespace().count();
-        let last = words.saturating_sub(1);
+        let last = words_in(&self.spaced(ids)).saturating_sub(1);
+        let mut window = Window::default();
         let mut indices = Vec::with_capacity(ids.len());
-        for end in 1..=ids.len() {
-            let text = self.spaced(&ids[..end]);
-            let begun = text.split_whitespace().count();
-            let between = text.is_empty() || text.ends_with(char::is_whitespace);
-            indices.push(if between { begun.min(last) } else { begun - 1 });
+        for &id in ids {
+            window.push(id, |ids| self.spaced(ids));
+            let begun = window.words_before + words_in(&window.text);
+            indices.push(if window.is_between_words() {
+                begun.min(last)
+            } else {
+                begun - 1
+            });
         }
         indices
     }

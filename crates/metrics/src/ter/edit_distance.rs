@@ -1,5 +1,7 @@
 //! Edit distance near the diagonal, for a hypothesis that changes little by little.
 
+use std::ops::Range;
+
 /// One edit when the hypothesis is turned into the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edit {
@@ -48,43 +50,108 @@ const UNREACHED: u32 = u32::MAX / 2;
 
 /// The matrix of edit distances between prefixes, `[hypothesis_len + 1, reference_len + 1]`, of one
 /// hypothesis. Hypotheses that differ from it in one range of words are computed with its help.
+///
+/// Only the cells near the diagonal are kept. The others are not reached.
 pub(super) struct EditDistance<'a> {
     reference: &'a [u32],
     pub(super) hypothesis: Vec<u32>,
-    /// The number of reference words per hypothesis word, which is the slope of the diagonal.
-    slope: f64,
-    beam: usize,
+    beam: Beam,
+    /// The index of the first cell of each row, and the number of all cells.
+    starts: Vec<usize>,
     costs: Vec<u32>,
     edits: Vec<Edit>,
     scratch: [Vec<u32>; 2],
 }
 
-impl<'a> EditDistance<'a> {
-    pub(super) fn new(hypothesis: &[u32], reference: &'a [u32]) -> Self {
-        let rows = hypothesis.len() + 1;
-        let width = reference.len() + 1;
-        let slope = if rows > 1 {
-            reference.len() as f64 / hypothesis.len() as f64
+/// The cells of the matrix that are computed.
+#[derive(Clone, Copy)]
+struct Beam {
+    hypothesis: usize,
+    reference: usize,
+    /// The number of reference words per hypothesis word, which is the slope of the diagonal.
+    slope: f64,
+    /// The number of columns on each side of the diagonal.
+    width: usize,
+}
+
+impl Beam {
+    fn new(hypothesis: usize, reference: usize) -> Self {
+        let slope = if hypothesis > 0 {
+            reference as f64 / hypothesis as f64
         } else {
             1.0
         };
         // If the lengths differ so much that the ranges of neighbouring rows would not overlap, the
         // beam is made wider.
         let wide = (slope / 2.0 + BEAM_WIDTH as f64).ceil() as usize;
-        let mut distance = Self {
+        Self {
+            hypothesis,
             reference,
-            hypothesis: hypothesis.to_vec(),
             slope,
-            beam: if slope / 2.0 > BEAM_WIDTH as f64 {
+            width: if slope / 2.0 > BEAM_WIDTH as f64 {
                 wide
             } else {
                 BEAM_WIDTH
             },
-            costs: vec![UNREACHED; rows * width],
-            edits: vec![Edit::Insert; rows * width],
-            scratch: [vec![UNREACHED; width], vec![UNREACHED; width]],
+        }
+    }
+
+    /// The columns of a row within the beam. The first row has all columns, and the last row always
+    /// includes the last one.
+    fn columns(&self, row: usize) -> Range<usize> {
+        let end = self.reference + 1;
+        if row == 0 {
+            return 0..end;
+        }
+        let diagonal = (row as f64 * self.slope).floor() as usize;
+        let last = row == self.hypothesis;
+        diagonal.saturating_sub(self.width)..if last {
+            end
+        } else {
+            end.min(diagonal + self.width)
+        }
+    }
+}
+
+/// Returns at least the number of cells for these numbers of words.
+pub(super) fn cells(hypothesis: usize, reference: usize) -> usize {
+    let row = 2 * Beam::new(hypothesis, reference).width;
+    let rows = hypothesis.saturating_mul(row.min(reference + 1));
+    rows.saturating_add(reference.saturating_mul(2))
+}
+
+/// The costs of a row within the beam.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    first: usize,
+    costs: &'a [u32],
+}
+
+impl Row<'_> {
+    fn cost(&self, column: usize) -> u32 {
+        let index = column.wrapping_sub(self.first);
+        self.costs.get(index).copied().unwrap_or(UNREACHED)
+    }
+}
+
+impl<'a> EditDistance<'a> {
+    pub(super) fn new(hypothesis: &[u32], reference: &'a [u32]) -> Self {
+        let beam = Beam::new(hypothesis.len(), reference.len());
+        let mut starts = vec![0];
+        for row in 0..=hypothesis.len() {
+            starts.push(starts[row] + beam.columns(row).len());
+        }
+        let cells = starts[hypothesis.len() + 1];
+        let mut distance = Self {
+            reference,
+            hypothesis: hypothesis.to_vec(),
+            beam,
+            starts,
+            costs: vec![UNREACHED; cells],
+            edits: vec![Edit::Insert; cells],
+            scratch: Default::default(),
         };
-        for (cost, value) in distance.costs[..width].iter_mut().zip(0..) {
+        for (cost, value) in distance.costs[..=reference.len()].iter_mut().zip(0..) {
             *cost = value;
         }
         distance.fill(1);
@@ -113,30 +180,33 @@ impl<'a> EditDistance<'a> {
         self.fill(same + 1);
     }
 
-    fn fill(&mut self, first_row: usize) {
-        let width = self.reference.len() + 1;
-        for row in first_row..=self.hypothesis.len() {
-            let columns = self.columns(row);
-            let word = self.hypothesis[row - 1];
-            let (before, costs) = self.costs.split_at_mut(row * width);
-            let edits = &mut self.edits[row * width..][..width];
-            let above = &before[(row - 1) * width..];
-            costs[..width].fill(UNREACHED);
-            for j in columns {
-                (costs[j], edits[j]) = cell(word, self.reference, above, costs, j);
-            }
-        }
+    /// The cells of a row.
+    fn cells(&self, row: usize) -> Range<usize> {
+        self.starts[row]..self.starts[row + 1]
     }
 
-    /// Returns the columns of a row within the beam. The last row always includes the last column.
-    fn columns(&self, row: usize) -> std::ops::Range<usize> {
-        let diagonal = (row as f64 * self.slope).floor() as usize;
-        let end = self.reference.len() + 1;
-        let last = row == self.hypothesis.len();
-        diagonal.saturating_sub(self.beam)..if last {
-            end
-        } else {
-            end.min(diagonal + self.beam)
+    fn fill(&mut self, first_row: usize) {
+        for row in first_row..=self.hypothesis.len() {
+            let (above, cells) = (self.cells(row - 1), self.cells(row));
+            let word = self.hypothesis[row - 1];
+            let (before, after) = self.costs.split_at_mut(cells.start);
+            let above = Row {
+                first: self.beam.columns(row - 1).start,
+                costs: &before[above],
+            };
+            let edits = &mut self.edits[cells.clone()];
+            let costs = &mut after[..cells.len()];
+            let columns = self.beam.columns(row);
+            compute(
+                word,
+                self.reference,
+                above,
+                columns,
+                costs,
+                |index, edit| {
+                    edits[index] = edit;
+                },
+            );
         }
     }
 
@@ -145,35 +215,41 @@ impl<'a> EditDistance<'a> {
     ///
     /// Rows before that range are the same as in the matrix. Once a row after the range equals its
     /// row of the matrix, all following rows do too.
-    pub(super) fn cost_of(&mut self, hypothesis: &[u32], changed: std::ops::Range<usize>) -> u32 {
-        let width = self.reference.len() + 1;
+    pub(super) fn cost_of(&mut self, hypothesis: &[u32], changed: Range<usize>) -> u32 {
         let [mut above, mut costs] = std::mem::take(&mut self.scratch);
-        above.copy_from_slice(&self.costs[changed.start * width..][..width]);
+        above.clear();
+        above.extend_from_slice(&self.costs[self.cells(changed.start)]);
         let mut result = None;
         for row in changed.start + 1..=hypothesis.len() {
-            costs.fill(UNREACHED);
-            for j in self.columns(row) {
-                costs[j] = cell(hypothesis[row - 1], self.reference, &above, &costs, j).0;
-            }
+            let columns = self.beam.columns(row);
+            let before = Row {
+                first: self.beam.columns(row - 1).start,
+                costs: &above,
+            };
+            costs.clear();
+            costs.resize(columns.len(), UNREACHED);
+            let word = hypothesis[row - 1];
+            compute(word, self.reference, before, columns, &mut costs, |_, _| ());
             std::mem::swap(&mut above, &mut costs);
-            if row >= changed.end && above == self.costs[row * width..][..width] {
+            if row >= changed.end && above == self.costs[self.cells(row)] {
                 result = Some(self.cost());
                 break;
             }
         }
-        let cost = result.unwrap_or(above[width - 1]);
+        let cost = result.unwrap_or(*above.last().expect("a row has cells"));
         self.scratch = [above, costs];
         cost
     }
 
     /// Returns the alignment of the edits with the lowest cost.
     pub(super) fn alignment(&self) -> Alignment {
-        let width = self.reference.len() + 1;
         let mut row = self.hypothesis.len();
         let mut column = self.reference.len();
         let mut trace = Vec::with_capacity(row + column);
         while row > 0 || column > 0 {
-            let edit = self.edits[row * width + column];
+            let index = column.wrapping_sub(self.beam.columns(row).start);
+            let edits = &self.edits[self.cells(row)];
+            let edit = edits.get(index).copied().unwrap_or(Edit::Insert);
             trace.push(edit);
             row -= usize::from(edit != Edit::Insert);
             column -= usize::from(edit != Edit::Delete);
@@ -183,18 +259,38 @@ impl<'a> EditDistance<'a> {
     }
 }
 
-/// Cost and last edit of a cell. If costs are equal, Tercom prefers keeping or substituting, then
-/// deleting (in the terms of this function), then inserting.
-fn cell(word: u32, reference: &[u32], above: &[u32], row: &[u32], j: usize) -> (u32, Edit) {
+/// Computes the `costs` of the row of `word` in `columns`, and calls `edit` with the index of each
+/// and its last edit.
+fn compute(
+    word: u32,
+    reference: &[u32],
+    above: Row<'_>,
+    columns: Range<usize>,
+    costs: &mut [u32],
+    mut edit: impl FnMut(usize, Edit),
+) {
+    let mut left = UNREACHED;
+    for (index, column) in columns.enumerate() {
+        let (cost, last) = cell(word, reference, above, left, column);
+        costs[index] = cost;
+        left = cost;
+        edit(index, last);
+    }
+}
+
+/// Cost and last edit of a cell; `left` is the cost of the cell before it. If costs are equal,
+/// Tercom prefers keeping or substituting, then deleting (in the terms of this function), then
+/// inserting.
+fn cell(word: u32, reference: &[u32], above: Row<'_>, left: u32, j: usize) -> (u32, Edit) {
     if j == 0 {
-        return (above[0] + 1, Edit::Delete);
+        return (above.cost(0) + 1, Edit::Delete);
     }
     let kept = word == reference[j - 1];
     let mut best = (
-        above[j - 1] + u32::from(!kept),
+        above.cost(j - 1) + u32::from(!kept),
         if kept { Edit::Keep } else { Edit::Substitute },
     );
-    for other in [(above[j] + 1, Edit::Delete), (row[j - 1] + 1, Edit::Insert)] {
+    for other in [(above.cost(j) + 1, Edit::Delete), (left + 1, Edit::Insert)] {
         if other.0 < best.0 {
             best = other;
         }

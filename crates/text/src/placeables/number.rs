@@ -46,22 +46,23 @@ pub(super) enum Kind {
 
 /// Returns the numbers of `text` from left to right. `joined` is as in [`runs`].
 pub(super) fn numbers(text: &str, joined: bool) -> Vec<Number> {
-    let groups = runs(text, joined).into_iter();
-    let mut all: Vec<Number> = groups
+    let runs = runs(text, joined).into_iter();
+    let mut integers = runs
         .map(|(range, groups)| number(text, range, &groups))
-        .collect();
+        .peekable();
+    let mut all: Vec<Number> = Vec::new();
     for (at, c) in text.char_indices().filter(|(_, c)| is_fraction(*c)) {
-        let next = all.partition_point(|number| number.range.end <= at);
-        let whole = next.checked_sub(1).filter(|&last| {
-            let number = &all[last];
+        while let Some(number) = integers.next_if(|number| number.range.end <= at) {
+            all.push(number);
+        }
+        let whole = all.pop_if(|number| {
             let between = &text[number.range.end..at];
             number.kind == Kind::Whole && (between.is_empty() || between == " ")
         });
-        match whole {
-            Some(last) => all[last] = fraction(text, all[last].range.start, at..at + c.len_utf8()),
-            None => all.insert(next, fraction(text, at, at..at + c.len_utf8())),
-        }
+        let start = whole.map_or(at, |number| number.range.start);
+        all.push(fraction(text, start, at..at + c.len_utf8()));
     }
+    all.extend(integers);
     all
 }
 

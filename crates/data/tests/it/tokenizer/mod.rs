@@ -91,6 +91,15 @@ proptest! {
     }
 
     #[test]
+    fn the_words_of_tokens_are_those_of_every_beginning(text in "(\\PC|[ a日\u{3000}é]){0,90}", special in 0u32..4) {
+        thread_local! { static TOKENIZERS: [Tokenizer; 2] = both(); }
+        TOKENIZERS.with(|all| all.iter().for_each(|tokenizer| {
+            let ids = [&[special][..], &tokenizer.encode(&text), &[special]].concat();
+            assert_eq!(tokenizer.words_of(&ids), words_by_definition(tokenizer, &ids), "{text:?}");
+        }));
+    }
+
+    #[test]
     fn no_input_and_no_ids_make_it_fail(text in any::<String>(), ids in prop::collection::vec(0u32..500, 0..30)) {
         thread_local! { static TOKENIZERS: [Tokenizer; 2] = both(); }
         TOKENIZERS.with(|all| all.iter().for_each(|tokenizer| {
@@ -98,6 +107,21 @@ proptest! {
             tokenizer.decode(&ids);
         }));
     }
+}
+
+/// The word that each token continues or begins, by decoding all tokens up to it.
+fn words_by_definition(tokenizer: &Tokenizer, ids: &[u32]) -> Vec<usize> {
+    let words = tokenizer.decode(ids).split_whitespace().count();
+    let word = |end: usize| {
+        let text = tokenizer.decode(&ids[..end]);
+        let begun = text.split_whitespace().count();
+        if text.is_empty() || text.ends_with(char::is_whitespace) {
+            begun.min(words.saturating_sub(1))
+        } else {
+            begun - 1
+        }
+    };
+    (1..=ids.len()).map(word).collect()
 }
 
 fn prop_assert_ids(tokenizer: &Tokenizer, text: &str) {
