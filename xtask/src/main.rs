@@ -39,7 +39,7 @@ type Entry = (String, &'static str);
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const DEVELOPER_COMMANDS: [(&str, &str); 11] = [
+const DEVELOPER_COMMANDS: [(&str, &str); 12] = [
     (
         "bench",
         "measure speed, alone or beside another framework (--help explains)",
