@@ -110,7 +110,7 @@ impl FusedOp<3> for LinearCrossEntropy {
 
 impl CrossEntropy {
     /// Returns the loss of the rows in `range` alone.
-    fn row_losses(&self, range: Range<usize>) -> Self {
+    fn of_rows(&self, range: Range<usize>) -> Self {
         Self {
             targets: self.targets[range].to_vec(),
             ..*self
