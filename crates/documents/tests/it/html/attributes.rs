@@ -83,7 +83,10 @@ fn attributes_of_a_page_with_noncharacters_are_translated() {
             "\u{fdd0}<b title=\"x\">y</b>\u{fdd1}<i title=\"z\"></i>",
             "<b title=\"X\">Y</b><i title=\"Z\"></i>",
         ),
-        ("<a title=x\u{fdd0}0\u{fdd0}></a>", "<a title=\"X0\"></a>"),
+        (
+            "<a title='x \u{fdd0}0\u{fdd0} y'></a>",
+            "<a title='X 0 Y'></a>",
+        ),
         (
             "<p>\u{fdd0}</p><img alt=x>",
             "<p>\u{fdd0}</p><img alt=\"X\">",
