@@ -88,6 +88,11 @@ fn numbers_and_placeholders() {
         positions(text, &ranges, &other);
         blank(text, &ranges);
     });
+    grows_in_proportion("parts that a translation lacks", PIECES, |text| {
+        missing_placeables(text, &[], "a b");
+        numbers_stay(text, "a b");
+        numbers_stay("1:2", text);
+    });
     grows_in_proportion("a text without its parts", PIECES, |text| {
         let cloze = Cloze::without(text, parts(text).into_iter().map(|part| part.range));
         let other = translation(text);

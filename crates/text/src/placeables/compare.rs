@@ -113,7 +113,7 @@ fn unmatched([source, translation]: [Vec<Number>; 2]) -> [Vec<Number>; 2] {
     [missing, extra]
 }
 
-/// Splits dates, times and ranges into their numbers.
+/// Splits dates, times and ranges into their numbers, which have only values.
 fn flat(all: Vec<Number>) -> Vec<Number> {
     all.into_iter()
         .flat_map(|number: Number| {
@@ -124,10 +124,13 @@ fn flat(all: Vec<Number>) -> Vec<Number> {
                     .parts
                     .iter()
                     .map(|value: &String| Number {
+                        range: number.range.clone(),
+                        text: String::new(),
                         values: vec![value.clone()],
                         parts: Vec::new(),
+                        units: Vec::new(),
                         kind: Kind::Whole,
-                        ..number.clone()
+                        month: None,
                     })
                     .collect()
             }

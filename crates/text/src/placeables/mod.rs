@@ -25,9 +25,9 @@ pub use parts::{Part, PartKind, parts};
 pub use placeholders::arms;
 pub use writing::{Writing, apply_edits};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use crate::words::Span;
 use number::numbers;
@@ -102,9 +102,13 @@ pub fn positions(source: &str, parts: &[Span], translation: &str) -> Option<Vec<
 /// Like [`positions`], but ignores numbers.
 fn positions_of_texts(source: &str, parts: &[Span], translation: &str) -> Option<Vec<Span>> {
     let texts = parts.iter().map(|part| &source[part.clone()]);
+    let distinct: BTreeSet<&str> = texts.clone().collect();
+    // A DFA of a part such as `a/a/a/a`, and a prefilter for it, take the square of its length.
     let finder = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
-        .build(texts.clone());
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .prefilter(false)
+        .build(distinct);
     let mut occurrences: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
     for occurrence in finder.ok()?.find_iter(translation) {
         occurrences
