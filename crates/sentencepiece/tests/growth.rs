@@ -82,10 +82,13 @@ fn trained_models() {
     }
 }
 
+/// Returns the text of the piece of a number.
+type Piece = fn(usize) -> String;
+
 #[test]
 #[ignore = "counts steps: cargo xtask growth"]
 fn files_of_models() {
-    let texts: [(&str, fn(usize) -> String); 4] = [
+    let texts: [(&str, Piece); 4] = [
         ("pieces of a model", |number| format!("x{number}")),
         ("pieces with the same end", |number| {
             format!("{number}xxxxxxxxxxxxxxxx")
