@@ -140,6 +140,7 @@ impl<'a> Cloze<'a> {
         let mut filled = FilledCloze::default();
         let mut at = 0;
         let mut shifts = vec![(0, 0)];
+        let after_spaces = run_ends(translation, char::is_whitespace);
         for (position, Gap { range, .. }) in all {
             let position = position.max(at).max(from);
             filled.text.push_str(&translation[at..position]);
@@ -161,11 +162,11 @@ impl<'a> Cloze<'a> {
                 source: range.clone(),
                 target: start..filled.text.len(),
             });
-            let rest = translation[at..].trim_start();
-            let next = rest.chars().next();
+            let next_word = after_spaces[at];
+            let next = translation[next_word..].chars().next();
             // The space between two words that had the part between them.
             if (before.is_some_and(is_in_word) || is_sign(after)) && is_alike(after, next) {
-                at = translation.len() - rest.len();
+                at = next_word;
             }
             let edges = [after, self.source[range.clone()].chars().next_back()];
             if needs_space(edges, translation[at..].chars().next(), true) {
@@ -250,6 +251,11 @@ struct GapPositions<'a> {
     translation: &'a str,
     by_start: Vec<&'a Link>,
     by_end: Vec<&'a Link>,
+    /// The [starts](run_starts) and [ends](run_ends) of words in the reduced source and in the
+    /// translation. Many gaps may be in one long word.
+    words: [[Vec<usize>; 2]; 2],
+    /// The end of the translation without its full stop.
+    end: usize,
 }
 
 impl<'a> GapPositions<'a> {
@@ -263,6 +269,9 @@ impl<'a> GapPositions<'a> {
             translation,
             by_start,
             by_end,
+            words: [&*gapped.text, translation]
+                .map(|text| [run_starts(text, is_in_word), run_ends(text, is_in_word)]),
+            end: translation.trim_end_matches(['.', '!', '?']).len(),
         }
     }
 
@@ -286,7 +295,7 @@ impl<'a> GapPositions<'a> {
         };
         self.within(gap.at).or(side).unwrap_or(match gap.at {
             0 => 0,
-            _ => self.translation.trim_end_matches(['.', '!', '?']).len(),
+            _ => self.end,
         })
     }
 
@@ -306,13 +315,11 @@ impl<'a> GapPositions<'a> {
     fn behind_last(&self, at: usize) -> Option<usize> {
         let next = self.by_end.partition_point(|link| link.source.end <= at);
         let Link { source, target } = self.by_end[next.checked_sub(1)?];
-        let marks = self.gapped.text[source.end..at]
-            .trim_start_matches(is_in_word)
-            .chars();
-        let rest = self.translation[target.end..]
-            .trim_start_matches(is_in_word)
-            .chars();
-        Some(self.translation.len() - rest.as_str().len() + past(rest, marks))
+        let [[_, source_ends], [_, target_ends]] = &self.words;
+        let marks = &self.gapped.text[source_ends[source.end].min(at)..at];
+        let word_end = target_ends[target.end];
+        let rest = &self.translation[word_end..];
+        Some(word_end + past(rest.chars(), marks.chars()))
     }
 
     /// Returns the position before the translation of the first word after `at`, and before the
@@ -320,13 +327,33 @@ impl<'a> GapPositions<'a> {
     fn before_next(&self, at: usize) -> Option<usize> {
         let next = self.by_start.partition_point(|link| link.source.start < at);
         let Link { source, target } = self.by_start.get(next)?;
-        let marks = self.gapped.text[at..source.start]
-            .trim_end_matches(is_in_word)
-            .chars()
-            .rev();
-        let rest = self.translation[..target.start].trim_end_matches(is_in_word);
-        Some(rest.len() - past(rest.chars().rev(), marks))
+        let [[source_starts, _], [target_starts, _]] = &self.words;
+        let marks = &self.gapped.text[at..source_starts[source.start].max(at)];
+        let word_start = target_starts[target.start];
+        let rest = &self.translation[..word_start];
+        Some(word_start - past(rest.chars().rev(), marks.chars().rev()))
     }
+}
+
+/// Returns, for each position in `text`, the end of the characters from there on that are as `is`
+/// says.
+fn run_ends(text: &str, is: impl Fn(char) -> bool) -> Vec<usize> {
+    let mut ends = vec![text.len(); text.len() + 1];
+    for (at, c) in text.char_indices().rev() {
+        ends[at] = if is(c) { ends[at + c.len_utf8()] } else { at };
+    }
+    ends
+}
+
+/// Returns, for each position in `text`, the start of the characters before it that are as `is`
+/// says.
+fn run_starts(text: &str, is: impl Fn(char) -> bool) -> Vec<usize> {
+    let mut starts = vec![0; text.len() + 1];
+    for (at, c) in text.char_indices() {
+        let next = at + c.len_utf8();
+        starts[next] = if is(c) { starts[at] } else { next };
+    }
+    starts
 }
 
 /// Returns whether a word needs no space before `c`.
