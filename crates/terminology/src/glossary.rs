@@ -204,8 +204,6 @@ pub fn longest(wanted: Vec<Term>) -> Vec<Term> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use super::*;
 
     fn glossary(pairs: &[(&str, &str)]) -> Glossary {
@@ -425,15 +423,10 @@ mod tests {
         assert!(matches > 1000, "{matches}");
     }
 
-    /// Returns the shortest of five times of `work`. Other tests run beside it.
-    fn shortest_time(work: impl Fn()) -> Duration {
-        let times = (0..5).map(|_| {
-            let start = Instant::now();
-            work();
-            start.elapsed()
-        });
-        times.min().expect("five times")
-    }
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/growth/shortest_time.rs"
+    ));
 
     /// Comparing every word with every term would take a hundred times as long with a hundred times
     /// as many terms.

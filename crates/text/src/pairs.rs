@@ -399,8 +399,6 @@ fn word_spans(text: &str) -> Vec<Span> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use super::*;
 
     fn between(text: &str) -> Vec<&str> {
@@ -533,15 +531,10 @@ mod tests {
         assert_eq!(with_pairs("- Komm", "— Come", |_| Vec::new(), 0), None);
     }
 
-    /// Returns the shortest of five times of `work`. Other tests run beside it.
-    fn shortest_time(work: impl Fn()) -> Duration {
-        let times = (0..5).map(|_| {
-            let start = Instant::now();
-            work();
-            start.elapsed()
-        });
-        times.min().expect("five times")
-    }
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/growth/shortest_time.rs"
+    ));
 
     /// A pass for each sign would take sixteen times as long for the whole text as for its parts.
     #[test]

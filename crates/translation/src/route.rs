@@ -89,9 +89,15 @@ impl<'a> Route<'a> {
     /// # Errors
     /// Returns the errors of [`Translator::translate`] and [`Translator::links`].
     pub fn translate(&self, sentences: &[Sentence], cancel: &Cancel) -> Result<Vec<Translated>> {
+        let answers = self.answers(sentences, cancel)?.into_iter();
+        Ok(answers.map(|answer| answer.translated).collect())
+    }
+
+    /// Like [`translate`](Self::translate), with the searches that were needed.
+    fn answers(&self, sentences: &[Sentence], cancel: &Cancel) -> Result<Vec<Answer>> {
         let Asked { requests, middle } = self.requests(sentences, cancel)?;
         let translations = self.last().translate(requests)?;
-        let mut translated = Vec::with_capacity(sentences.len());
+        let mut answers = Vec::with_capacity(sentences.len());
         for ((sentence, middle), translation) in sentences.iter().zip(&middle).zip(translations) {
             let text = translation.text;
             let links = if sentence.links && !cancel.is_cancelled() {
@@ -99,23 +105,23 @@ impl<'a> Route<'a> {
             } else {
                 Vec::new()
             };
-            translated.push(Translated { text, links });
+            let best = translation.n_best.first();
+            answers.push(Answer {
+                translated: Translated { text, links },
+                is_second: best.is_some_and(|best| best.hypothesis.is_second),
+            });
         }
-        Ok(translated)
+        Ok(answers)
     }
 
     /// The links between `text` and `sentence`, of which it is the translation: through `middle`, if
     /// a translator has translated the sentence into the language between.
-    fn links(
-        &self,
-        sentence: &Sentence,
-        middle: Option<&Translated>,
-        text: &str,
-    ) -> Result<Vec<Link>> {
+    fn links(&self, sentence: &Sentence, middle: Option<&Answer>, text: &str) -> Result<Vec<Link>> {
         let Leg {
             translator,
             options,
         } = self.last();
+        let middle = middle.map(|middle| &middle.translated);
         let source = middle.map_or(&sentence.text, |middle| &middle.text);
         let links = translator.links(source, text, &options.languages)?;
         Ok(match middle {
@@ -154,7 +160,7 @@ impl<'a> Route<'a> {
         let options = self.first.options;
         let pivot = Pivot::new(self.with_terms(sentences), |text| options.remembered(text));
         let middle = self.halfway(&pivot, cancel)?;
-        let texts = middle.iter().map(|translated| &*translated.text);
+        let texts = middle.iter().map(|middle| &*middle.translated.text);
         let requests = second.requests(&pivot.out_of_middle(texts), cancel)?;
         let translated = requests.into_iter().zip(middle.into_iter().map(Some));
         let asked = pivot.joined(translated, |sentence, text| {
@@ -174,14 +180,14 @@ impl<'a> Route<'a> {
 
     /// Translates the sentences of `pivot` by the first of two translators. Their terms stay as they
     /// are.
-    fn halfway(&self, pivot: &Pivot, cancel: &Cancel) -> Result<Vec<Translated>> {
+    fn halfway(&self, pivot: &Pivot, cancel: &Cancel) -> Result<Vec<Answer>> {
         let sentences = pivot.into_middle(|term| self.first.can_write(term));
         let options = TranslateOptions {
             glossary: None,
             memory: None,
             ..self.first.options.clone()
         };
-        Route::direct(self.first.translator, &options).translate(&sentences, cancel)
+        Route::direct(self.first.translator, &options).answers(&sentences, cancel)
     }
 }
 
@@ -192,7 +198,17 @@ pub struct Asked {
     pub requests: Vec<TextRequest>,
     /// The translation of each sentence by the first of two translators; `None` for a single one,
     /// and for an answer of the memory.
-    pub middle: Vec<Option<Translated>>,
+    pub middle: Vec<Option<Answer>>,
+}
+
+/// The best translation of a sentence.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The translation.
+    pub translated: Translated,
+    /// Whether the sentence was searched for a second time
+    /// ([`Hypothesis::is_second`](burnformer_infer::Hypothesis::is_second)).
+    pub is_second: bool,
 }
 
 impl Leg<'_> {

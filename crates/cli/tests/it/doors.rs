@@ -83,8 +83,11 @@ fn with(mut fields: Value, more: &Value) -> Value {
     fields
 }
 
-/// The translations of each line by the program, the best first.
-fn lines_of_program(models: &[&str], options: &[&str]) -> Vec<Vec<String>> {
+/// The translations of a line, the best first, and whether a second search was needed.
+type Line = (Vec<String>, bool);
+
+/// The translations of each line by the program.
+fn lines_of_program(models: &[&str], options: &[&str]) -> Vec<Line> {
     let translate = ["translate", "--quiet", "--json"];
     let arguments = [&translate[..], models, options].concat();
     let records = stdout(&run_with(&arguments, LINES.join("\n").as_bytes()));
@@ -96,28 +99,24 @@ fn lines_of_program(models: &[&str], options: &[&str]) -> Vec<Vec<String>> {
         let mut texts: Vec<String> = texts.map(String::from).collect();
         // The program repeats the last one if there are fewer.
         texts.dedup();
-        texts
+        (texts, record["second_search"].as_bool().unwrap())
     };
     records.lines().map(translations).collect()
 }
 
-/// The translations of `sentences` by the server, the best first.
-fn lines_of_server(
-    server: &Server,
-    target: &str,
-    sentences: &[Value],
-    more: &Value,
-) -> Vec<Vec<String>> {
+/// The translations of `sentences` by the server.
+fn lines_of_server(server: &Server, target: &str, sentences: &[Value], more: &Value) -> Vec<Line> {
     let body = json!({"sentences": sentences, "source": "de", "target": target});
     let (status, answer) = server.post("/v1/sentences", &with(body, more));
     assert_eq!(status, 200, "{answer}");
-    let texts = |candidates: &Value| -> Vec<String> {
-        let candidates = candidates.as_array().unwrap().iter();
-        let texts = candidates.map(|one| one["text"].as_str().unwrap());
-        texts.map(String::from).collect()
+    let line = |candidates: &Value| -> Line {
+        let all = candidates.as_array().unwrap().iter();
+        let texts = all.map(|one| one["text"].as_str().unwrap().to_owned());
+        let is_second = candidates[0]["second_search"].as_bool().unwrap();
+        (texts.collect(), is_second)
     };
     let sentences = answer["sentences"].as_array().unwrap();
-    sentences.iter().map(texts).collect()
+    sentences.iter().map(line).collect()
 }
 
 /// Compares `wishes` for documents, translated by `models` and by the server into `target`.
@@ -186,7 +185,7 @@ fn the_program_and_the_server_use_a_memory_alike() {
     let plain = LINES.map(|line| json!(line));
     for (wish, options, fields) in wishes(&glossary).into_iter().chain(wishes_for_lines()) {
         let found = lines_of_server(&server, "en", &plain, &fields);
-        assert_eq!(found[3][0], "Where do you dwell?", "{wish}");
+        assert_eq!(found[3].0[0], "Where do you dwell?", "{wish}");
         assert_eq!(found, lines_of_program(&models, &options), "{wish}");
     }
     compare_documents(&server, &models, "en", &wishes(&glossary));

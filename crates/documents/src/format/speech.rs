@@ -110,8 +110,6 @@ fn last_sound(text: &str, range: Span) -> Option<Span> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use super::*;
 
     #[test]
@@ -141,15 +139,10 @@ mod tests {
         }
     }
 
-    /// Returns the shortest of five times of `work`. Other tests run beside it.
-    fn shortest_time(work: impl Fn()) -> Duration {
-        let times = (0..5).map(|_| {
-            let start = Instant::now();
-            work();
-            start.elapsed()
-        });
-        times.min().expect("five times")
-    }
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/growth/shortest_time.rs"
+    ));
 
     /// A pass for each bracket would take sixteen times as long for the whole text as for its parts.
     #[test]

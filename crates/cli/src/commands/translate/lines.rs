@@ -9,7 +9,7 @@ use burnformer_infer::{
     Alternative, Cancel, Hypothesis, QualityWarning, Request, TextContext, TextRequest,
     begin_documents, quality_warnings,
 };
-use burnformer_translation::{Asked, Leg, Route, Sentence};
+use burnformer_translation::{Answer, Asked, Leg, Route, Sentence};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -101,7 +101,7 @@ impl Lines<'_> {
                 translations.into_iter().enumerate().zip(&chunk.lines)
             {
                 let number = done + index;
-                let middle = middle[index].as_deref();
+                let middle = middle[index].as_ref();
                 let doubts = self.write(output, (number, source, middle), hypotheses)?;
                 self.input
                     .warnings
@@ -122,12 +122,12 @@ impl Lines<'_> {
         Ok(done)
     }
 
-    /// Returns the lines of `chunk` as requests to the last translator, and the texts between two
-    /// translators.
+    /// Returns the lines of `chunk` as requests to the last translator, and their translations by
+    /// the first of two.
     ///
     /// # Errors
     /// Returns the errors of [`Route::requests`]. A checked glossary causes none.
-    fn requests(&mut self, chunk: &Chunk) -> Result<(Vec<TextRequest>, Vec<Option<String>>)> {
+    fn requests(&mut self, chunk: &Chunk) -> Result<(Vec<TextRequest>, Vec<Option<Answer>>)> {
         let prefixes = chunk.prefixes.iter().map(Some).chain(repeat(None));
         let sentences = chunk
             .lines
@@ -148,8 +148,7 @@ impl Lines<'_> {
         for (number, request) in (chunk.first..).zip(&mut requests) {
             self.fit(&mut request.search, number);
         }
-        let middle = middle.into_iter().map(|middle| Some(middle?.text));
-        Ok((requests, middle.collect()))
+        Ok((requests, middle))
     }
 
     /// Cuts the prefix of line `number` to the length limit of its translation. Warns if the prefix
@@ -177,7 +176,7 @@ impl Lines<'_> {
     fn write(
         &self,
         output: &mut Output,
-        (number, source, middle): (usize, &str, Option<&str>),
+        (number, source, middle): (usize, &str, Option<&Answer>),
         hypotheses: Vec<Hypothesis>,
     ) -> Result<Vec<QualityWarning>> {
         let Leg { translator, .. } = self.route.last();
@@ -204,9 +203,10 @@ impl Lines<'_> {
                 value["confidence"] = confidence.into();
             }
             if let Some(middle) = middle {
-                value["through"] = middle.into();
+                value["through"] = (&*middle.translated.text).into();
             }
-            value["second_search"] = hypothesis.is_second.into();
+            let is_second = hypothesis.is_second || middle.is_some_and(|it| it.is_second);
+            value["second_search"] = is_second.into();
             let memory = self.route.first.options.memory.as_ref();
             if let Some(near) = memory.and_then(|memory| memory.nearest(source)) {
                 value["memory"] = json!({
