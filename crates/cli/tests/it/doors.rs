@@ -112,7 +112,8 @@ fn lines_of_server(server: &Server, target: &str, sentences: &[Value], more: &Va
     let line = |candidates: &Value| -> Line {
         let all = candidates.as_array().unwrap().iter();
         let texts = all.map(|one| one["text"].as_str().unwrap().to_owned());
-        let is_second = candidates[0]["second_search"].as_bool().unwrap();
+        // The server leaves the field out where it is false.
+        let is_second = candidates[0]["second_search"].as_bool().unwrap_or(false);
         (texts.collect(), is_second)
     };
     let sentences = answer["sentences"].as_array().unwrap();
