@@ -1,5 +1,6 @@
 // The files of a model directory from what a page has: an address, a folder, files, or bytes.
 
+import { ARGUMENT, MODEL, NETWORK, failure } from "./failure.js";
 import { platform } from "./platform.js";
 
 const MANIFEST = "manifest.json";
@@ -22,7 +23,7 @@ export async function filesOf(source, options) {
     return named(folder, files.map((file) => [file.name, file]), options);
   }
   if (source && typeof source === "object") return named("model", Object.entries(source), options);
-  throw new TypeError("source: give an address, a folder, files, or an object of names and bytes");
+  throw failure(ARGUMENT, "source: give an address, a folder, files, or an object of names and bytes");
 }
 
 async function entriesOf(folder) {
@@ -37,14 +38,14 @@ async function named(given, entries, { name, progress, signal }) {
   const files = [];
   const sizes = entries.map(([, content]) => content?.size ?? content?.byteLength ?? 0);
   const total = sizes.reduce((sum, size) => sum + size, 0);
-  if (total > MOST) throw new RangeError(`the model has ${total} bytes; a page can load ${MOST}`);
+  if (total > MOST) throw failure(MODEL, `the model has ${total} bytes; a page can load ${MOST}`);
   let loaded = 0;
   for (const [i, [file, content]] of entries.entries()) {
     signal?.throwIfAborted();
     const bytes = content?.arrayBuffer ? await content.arrayBuffer() : content;
     // No `instanceof`: bytes may come from another frame.
     if (bytes?.byteLength === undefined) {
-      throw new TypeError(`${file}: give its bytes, as a Uint8Array, an ArrayBuffer or a Blob`);
+      throw failure(ARGUMENT, `${file}: give its bytes, as a Uint8Array, an ArrayBuffer or a Blob`);
     }
     files.push([file, ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes)]);
     loaded += sizes[i];
@@ -57,7 +58,7 @@ async function named(given, entries, { name, progress, signal }) {
 function folderAt(address) {
   const folder = address.endsWith("/") ? address : `${address}/`;
   if (URL.canParse(folder, globalThis.location?.href)) return new URL(folder, globalThis.location?.href);
-  throw new TypeError(`${address}: no address; give one with https: or file: (of a path in Node: pathToFileURL(path))`);
+  throw failure(ARGUMENT, `${address}: no address; give one with https: or file: (of a path in Node: pathToFileURL(path))`);
 }
 
 /** The files that the manifest in the folder `address` lists, kept in the cache by their hashes. */
@@ -67,7 +68,7 @@ async function fetched(address, { name, cache, progress, signal }) {
   const manifest = await newest(new URL(MANIFEST, folder), cache, signal);
   const entries = Object.entries(listed(manifest, folder));
   const total = entries.reduce((sum, [, entry]) => sum + entry.bytes, 0);
-  if (!(total <= MOST)) throw new RangeError(`${folder}: the model has ${total} bytes; a page can load ${MOST}`);
+  if (!(total <= MOST)) throw failure(MODEL, `${folder}: the model has ${total} bytes; a page can load ${MOST}`);
   const files = [[MANIFEST, manifest]];
   let loaded = 0;
   for (const [file, { bytes, sha256 }] of entries) {
@@ -105,11 +106,20 @@ function listed(manifest, folder) {
   } catch {
     // The message below says it.
   }
-  throw new Error(`${folder}${MANIFEST}: is no list of files; give the address of a model directory`);
+  throw failure(MODEL, `${folder}${MANIFEST}: is no list of files; give the address of a model directory`);
 }
 
 /** What an address holds: at most one byte more than `most`, which the hash then notices. */
-async function content(address, { signal, most = 1 << 20, progress }) {
+async function content(address, options) {
+  try {
+    return await contentOf(address, options);
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    throw failure(NETWORK, error.message.includes(address) ? error.message : `${address}: ${error.message}`, error);
+  }
+}
+
+async function contentOf(address, { signal, most = 1 << 20, progress }) {
   if (address.protocol === "file:" && platform.readFile) {
     return new Uint8Array(await platform.readFile(address, signal));
   }

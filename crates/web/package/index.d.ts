@@ -114,7 +114,29 @@ export interface Detection {
   confidence: number;
 }
 
-/** A model that translates in workers. Errors reject promises. */
+/**
+ * The `code` of an error:
+ * - `ERR_ARGUMENT`: a wrong argument or option;
+ * - `ERR_NETWORK`: a file that could not be fetched or read;
+ * - `ERR_MODEL`: files that are no whole model directory, or a model that is too large;
+ * - `ERR_TEXT`: a sentence that cannot be translated, for example because it is too long;
+ * - `ERR_DOCUMENT`: a document of an unknown format, a damaged or a too large one;
+ * - `ERR_ENDED`: the translator has ended and must be loaded again.
+ */
+export type ErrorCode =
+  | "ERR_ARGUMENT"
+  | "ERR_NETWORK"
+  | "ERR_MODEL"
+  | "ERR_TEXT"
+  | "ERR_DOCUMENT"
+  | "ERR_ENDED";
+
+/** The errors that reject the promises of a `Translator`, but for the reason of an `AbortSignal`. */
+export interface TranslatorError extends Error {
+  code: ErrorCode;
+}
+
+/** A model that translates in workers. Errors reject promises with a {@link TranslatorError}. */
 export class Translator {
   private constructor();
   static load(source: Source, options?: LoadOptions): Promise<Translator>;

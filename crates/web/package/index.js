@@ -1,5 +1,6 @@
 // The translator of the package: workers that have the model, and share the sentences.
 
+import { ARGUMENT, DOCUMENT, ENDED, failure } from "./failure.js";
 import { cached, filesOf } from "./files.js";
 import { platform } from "./platform.js";
 
@@ -7,6 +8,8 @@ import { platform } from "./platform.js";
 const TOGETHER = 16;
 /** Documents of more bytes are not read: a page has no memory for them. */
 const MOST = 1 << 26;
+/** The values of the option `compute`; without one, the model directory decides. */
+const COMPUTE = [undefined, null, "float32", "int8"];
 /** The attribute that numbers the elements of a page while their text is translated. */
 const MARK = "data-burnformer";
 
@@ -35,10 +38,10 @@ function counted(source, result) {
 /** The bytes of a document, which may be a text, a file or bytes. */
 async function bytesOf(document) {
   const size = document?.size ?? document?.byteLength ?? document?.length;
-  if (size > MOST) throw new RangeError(`the document has ${size} bytes; a page can translate ${MOST}`);
+  if (size > MOST) throw failure(DOCUMENT, `the document has ${size} bytes; a page can translate ${MOST}`);
   if (typeof document === "string") return new TextEncoder().encode(document);
   const bytes = document?.arrayBuffer ? await document.arrayBuffer() : document;
-  if (bytes?.byteLength === undefined) throw new TypeError("document: give a string, a File, or its bytes");
+  if (bytes?.byteLength === undefined) throw failure(ARGUMENT, "document: give a string, a File, or its bytes");
   return ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes);
 }
 
@@ -67,9 +70,6 @@ function* rootsOf(root, top = root) {
   }
 }
 
-/** An error after which a worker cannot go on. */
-class Ended extends Error {}
-
 /** One worker and the calls that wait for it. */
 class Engine {
   #waiting = new Map();
@@ -94,18 +94,18 @@ class Engine {
     });
   }
 
-  #answer({ id, result, error, fatal }) {
+  #answer({ id, result, error, code }) {
     const call = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (!this.#waiting.size) this.worker.unref?.();
     if (error === undefined) call?.resolve(result);
-    else call?.reject(fatal ? new Ended(error) : new Error(error));
-    if (fatal) this.end(error);
+    else call?.reject(failure(code, error));
+    if (code === ENDED) this.end(error);
   }
 
   /** Ends the worker. What waits is rejected. */
   end(reason) {
-    this.#ended ??= new Ended(`the translator has ended (${reason}); load it again`);
+    this.#ended ??= failure(ENDED, `the translator has ended (${reason}); load it again`);
     this.worker.terminate();
     this.#waiting.forEach(({ reject }) => reject(this.#ended));
     this.#waiting.clear();
@@ -122,10 +122,13 @@ export class Translator {
   /** Loads a model directory; see the types for `source` and the options. */
   static async load(source, { name, compute, workers = 1, cache = true, progress, signal, ...others } = {}) {
     for (const option of Object.keys(others)) {
-      throw new TypeError(`${option}: no such option; there are name, compute, workers, cache, progress and signal`);
+      throw failure(ARGUMENT, `${option}: no such option; there are name, compute, workers, cache, progress and signal`);
     }
     if (!Number.isInteger(workers) || workers < 1) {
-      throw new RangeError(`workers: ${workers}; give a whole number from 1`);
+      throw failure(ARGUMENT, `workers: ${workers}; give a whole number from 1`);
+    }
+    if (!COMPUTE.includes(compute)) {
+      throw failure(ARGUMENT, `compute: ${compute}; give "float32" or "int8"`);
     }
     // The workers compile the module while the files come.
     const engines = [];
@@ -145,7 +148,7 @@ export class Translator {
   async translate(text, { onResult, ...options } = {}) {
     const texts = Array.isArray(text) ? text : [text];
     for (const wrong of texts.filter((it) => typeof it !== "string")) {
-      throw new TypeError(`text: ${wrong}; give a string, or an array of strings`);
+      throw failure(ARGUMENT, `text: ${wrong}; give a string, or an array of strings`);
     }
     const results = [];
     await this.#results(texts, options, (index, bytes) => {
@@ -159,7 +162,7 @@ export class Translator {
   async translateDocument(document, format, { progress, onResult, alignment, ...options } = {}) {
     const isText = typeof document === "string";
     const kind = format ?? (isText ? "text" : document?.name?.match(/\.([^.]*)$/)?.[1]);
-    if (typeof kind !== "string") throw new TypeError(`format: ${kind}; give the name of a format, or a file with an extension`);
+    if (typeof kind !== "string") throw failure(ARGUMENT, `format: ${kind}; give the name of a format, or a file with an extension`);
     const bytes = await bytesOf(document);
     const [{ signal, ...settings }, engine] = [options, this.#engines[0]];
     signal?.throwIfAborted();
@@ -239,9 +242,9 @@ export class Translator {
 
   /** The language of a text, by default one of the model's unless it is clearly another; null if it has no words. */
   async detect(text, languages) {
-    if (typeof text !== "string") throw new TypeError(`text: ${text}; give a string`);
+    if (typeof text !== "string") throw failure(ARGUMENT, `text: ${text}; give a string`);
     if (languages && !languages.every?.((code) => typeof code === "string")) {
-      throw new TypeError(`languages: ${languages}; give an array of codes`);
+      throw failure(ARGUMENT, `languages: ${languages}; give an array of codes`);
     }
     const found = JSON.parse(await this.#engines[0].call("detect", { text, codes: languages }));
     return found && { language: found.language, confidence: found.confidence / 100 };

@@ -1,6 +1,7 @@
 // What a worker that has the model answers: each question comes as a message, and so does its answer.
 
 import init, { Files, Model } from "./burnformer_web.js";
+import { ARGUMENT, DOCUMENT, ENDED, MODEL, NETWORK, TEXT, failure } from "./failure.js";
 
 let model = null;
 /** The promise of the module, which compiles while the files of the model come. */
@@ -22,13 +23,26 @@ async function forDocuments() {
 
 // Bundlers find a file only by its whole name beside `import.meta.url`.
 async function startModel() {
-  await init({ module_or_path: await source(new URL("./burnformer_web_bg.wasm", import.meta.url)) });
+  try {
+    await init({ module_or_path: await source(new URL("./burnformer_web_bg.wasm", import.meta.url)) });
+  } catch (error) {
+    throw withoutModule(error);
+  }
 }
 
 async function startDocuments() {
-  const module = await import("./burnformer_documents.js");
-  await module.default({ module_or_path: await source(new URL("./burnformer_documents_bg.wasm", import.meta.url)) });
-  return module;
+  try {
+    const module = await import("./burnformer_documents.js");
+    await module.default({ module_or_path: await source(new URL("./burnformer_documents_bg.wasm", import.meta.url)) });
+    return module;
+  } catch (error) {
+    throw withoutModule(error);
+  }
+}
+
+/** The error of a module that could not be fetched or compiled. */
+function withoutModule(error) {
+  return isFatal(error) ? error : failure(NETWORK, `the module of the translator does not load: ${error.message}`, error);
 }
 
 /** The SHA-256 of bytes, where this page may compute it; elsewhere the module does, more slowly. */
@@ -87,6 +101,24 @@ function isFatal(error) {
     || error instanceof RangeError || error.message.startsWith("panicked at");
 }
 
+/** The code of an error of `method`. */
+function codeOf(method, { options }, error) {
+  if (isFatal(error)) return ENDED;
+  if (error.code) return error.code;
+  if (method === "load") return MODEL;
+  return takes(options) ? { translate: TEXT }[method] ?? DOCUMENT : ARGUMENT;
+}
+
+/** Whether the model takes these options. */
+function takes(options = "{}") {
+  try {
+    model.bounds(options);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Starts the module, and returns the function that takes messages. Answers go to `post`. */
 export function serve(post, sourceOf) {
   source = sourceOf;
@@ -96,7 +128,7 @@ export function serve(post, sourceOf) {
     try {
       post({ id, result: await methods[method](argument) });
     } catch (error) {
-      post({ id, error: String(error?.message ?? error), fatal: isFatal(error) });
+      post({ id, error: String(error?.message ?? error), code: codeOf(method, argument, error) });
     }
   };
 }

@@ -17,7 +17,7 @@ const translator = await Translator.load(address("de-en"));
 after(() => translator.close());
 
 test("the module is small enough for a page", (t) => {
-  const parts = ["burnformer_web_bg.wasm", "burnformer_web.js", "index.js", "files.js", "platform.js", "methods.js", "worker.js"];
+  const parts = ["burnformer_web_bg.wasm", "burnformer_web.js", "index.js", "failure.js", "files.js", "platform.js", "methods.js", "worker.js"];
   const all = Buffer.concat(parts.map((name) => readFileSync(join(folder, name))));
   const [gzip, brotli] = [gzipSync(all, { level: 9 }), brotliCompressSync(all)].map((it) => it.length);
   t.diagnostic(`bytes: ${all.length}, gzip ${gzip}, brotli ${brotli}`);
@@ -114,22 +114,51 @@ test("one text gives one result, with what is asked for", async () => {
 });
 
 test("wrong options are rejected by name, and the translator goes on", async () => {
+  const document = (options) => translator.translateDocument("Das ist ein Haus.", "text", options);
   for (const [options, message] of [
     [{ beem_size: 2 }, /beem_size/],
     [{ beam_size: 0 }, /beam_size/],
     [{ beam_size: 1e9 }, /beam_size/],
     [{ longest: -1 }, /-1/],
-    [{ longest: 2 }, /token/],
     [{ glossary: { "": "x" } }, /./],
     [{ target_language: "fr" }, /language/],
   ]) {
-    await assert.rejects(translator.translate("Das ist ein Haus.", options), message);
+    await assert.rejects(translator.translate("Das ist ein Haus.", options), { message, code: "ERR_ARGUMENT" });
+    await assert.rejects(document(options), { message, code: "ERR_ARGUMENT" });
   }
-  await assert.rejects(translator.translate(7), /7/);
-  await assert.rejects(translator.translate(["a", null]), /null/);
-  await assert.rejects(Translator.load(address("de-en"), { workers: 0 }), /workers/);
-  await assert.rejects(Translator.load(address("de-en"), { compute: "int4" }), /int4/);
   assert.equal((await translator.translate("Hallo!")).finish, "end-of-sentence");
+});
+
+test("each error has a code and a sentence", async () => {
+  const model = address("de-en");
+  const damaged = files("de-en");
+  damaged.delete("config.json");
+  const large = new Uint8Array((1 << 26) + 1);
+  for (const [failing, code, message] of [
+    [translator.translate(undefined), "ERR_ARGUMENT", /text: undefined; give a string/],
+    [translator.translate(7), "ERR_ARGUMENT", /7/],
+    [translator.translate(["a", null]), "ERR_ARGUMENT", /null/],
+    [translator.translate("Das ist ein Haus.", { longest: 2 }), "ERR_TEXT", /token/],
+    [translator.translateDocument(undefined, "html"), "ERR_ARGUMENT", /document: give a string/],
+    [translator.translateDocument("Haus", 7), "ERR_ARGUMENT", /format: 7/],
+    [translator.translateDocument("Haus", "mp3"), "ERR_DOCUMENT", /mp3/],
+    [translator.translateDocument("msgid", "po"), "ERR_DOCUMENT", /./],
+    [translator.translateDocument(large, "html"), "ERR_DOCUMENT", /67108865/],
+    [translator.detect(null), "ERR_ARGUMENT", /text: null/],
+    [translator.detect("Haus", "de,en"), "ERR_ARGUMENT", /languages/],
+    [Translator.load(), "ERR_ARGUMENT", /source: give an address/],
+    [Translator.load("models/de-en"), "ERR_ARGUMENT", /pathToFileURL/],
+    [Translator.load(model, { worker: 2 }), "ERR_ARGUMENT", /worker: no such option/],
+    [Translator.load(model, { workers: 0 }), "ERR_ARGUMENT", /workers/],
+    [Translator.load(model, { compute: "int4" }), "ERR_ARGUMENT", /int4/],
+    [Translator.load({ "config.json": 7 }), "ERR_ARGUMENT", /config.json: give its bytes/],
+    [Translator.load(damaged), "ERR_MODEL", /config.json/],
+    [Translator.load(new Map()), "ERR_MODEL", /manifest.json/],
+    [Translator.load(new URL("no-such-model/", model)), "ERR_NETWORK", /no-such-model.*manifest.json/],
+    [Translator.load("http://127.0.0.1:9/model"), "ERR_NETWORK", /127.0.0.1:9/],
+  ]) {
+    await assert.rejects(failing, { code, message });
+  }
 });
 
 test("a translation can be left, and what comes after it is right", async () => {
@@ -142,8 +171,8 @@ test("a translation can be left, and what comes after it is right", async () => 
   const closed = await Translator.load(address("de-en"));
   const waiting = closed.translate(sources);
   closed.close();
-  await assert.rejects(waiting, /closed/);
-  await assert.rejects(closed.translate("a"), /load it again/);
+  await assert.rejects(waiting, { code: "ERR_ENDED", message: /closed/ });
+  await assert.rejects(closed.translate("a"), { code: "ERR_ENDED", message: /load it again/ });
 });
 
 test("strange texts are translated, not traps", async () => {
