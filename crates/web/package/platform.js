@@ -5,6 +5,11 @@ function newWorker() {
   return new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
 }
 
+/** Whether this file came from another origin than the page. Bundlers write other addresses into it, such as `file:`. */
+function isOfAnotherOrigin() {
+  return /^https?:/.test(import.meta.url) && new URL(import.meta.url).origin !== globalThis.location?.origin;
+}
+
 /** A worker of this page that imports the worker of another origin, which browsers do not start themselves. */
 function importingWorker() {
   const folder = import.meta.url.replace(/[^/]*$/, "");
@@ -15,13 +20,7 @@ function importingWorker() {
 export const platform = {
   /** Starts a worker, and calls `take` with each of its messages and `fail` with the reason of its end. */
   start(take, fail) {
-    let worker;
-    try {
-      worker = newWorker();
-    } catch (error) {
-      if (error?.name !== "SecurityError") throw error;
-      worker = importingWorker();
-    }
+    const worker = isOfAnotherOrigin() ? importingWorker() : newWorker();
     worker.onmessage = ({ data }) => take(data);
     worker.onerror = (event) => fail(event.message || "the worker does not start");
     return worker;

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 import { folder, temporary } from "./common.mjs";
 
-const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".json": "application/json", ".svg": "image/svg+xml" };
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".json": "application/json", ".svg": "image/svg+xml" };
 const FRAME = "<!doctype html><meta charset=utf-8><body style='margin: 0'><script src=/frame.js></script><script src=/steps.js></script>";
 const script = (name) => readFileSync(fileURLToPath(new URL(name, import.meta.url)));
 
@@ -69,16 +69,51 @@ export async function told(browser, opening, steps) {
   const timer = setTimeout(() => tell(["no log within five minutes"]), 300_000);
   const lines = await log;
   clearTimeout(timer);
-  await closed(child, server, profile);
+  await closed(child, [server], profile);
   return lines;
 }
 
-async function closed(child, server, profile) {
+/**
+ * What the page at the first of these origins tells in the browser: the body that it posts to `/told`. An origin has `fileAt`,
+ * the file at a path, and `headersAt`, which gets the addresses of all origins.
+ */
+export async function toldBy(browser, opening, origins) {
+  let tell;
+  const message = new Promise((resolve) => (tell = resolve));
+  const addresses = [];
+  const servers = origins.map(({ fileAt, headersAt = () => ({}) }) => createServer((request, response) => {
+    const path = new URL(request.url, "http://page").pathname;
+    const file = fileAt(path);
+    if (path === "/told") {
+      let body = "";
+      request.on("data", (part) => (body += part)).on("end", () => (response.end(), tell(body)));
+    } else if (existsSync(file)) {
+      const type = TYPES[extname(file)] ?? "application/octet-stream";
+      response.writeHead(200, { "content-type": type, ...headersAt(addresses) }).end(readFileSync(file));
+    } else response.writeHead(404).end();
+  }));
+  for (const server of servers) {
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    addresses.push(`http://127.0.0.1:${server.address().port}`);
+  }
+  const profile = temporary();
+  // The page is told where the others are.
+  const child = spawn(browser, [...opening(profile), `${addresses[0]}/#${addresses.join()}`], { stdio: "ignore" });
+  const timer = setTimeout(() => tell("no word within two minutes"), 120_000);
+  const text = await message;
+  clearTimeout(timer);
+  await closed(child, servers, profile);
+  return text;
+}
+
+async function closed(child, servers, profile) {
   const ended = new Promise((resolve) => child.once("exit", resolve));
   child.kill();
   await ended;
-  server.closeAllConnections();
-  server.close();
+  for (const server of servers) {
+    server.closeAllConnections();
+    server.close();
+  }
   // Chromium has processes that write to the profile for a moment longer.
   rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 300 });
 }
@@ -118,7 +153,7 @@ export async function inChromium(browser, page, use, { isDark = false, more = []
     await evaluate(`new Promise((resolve) => (document.readyState === "complete" ? resolve() : onload = resolve))`);
     return await use({ call, evaluate });
   } finally {
-    await closed(child, server, profile);
+    await closed(child, [server], profile);
   }
 }
 

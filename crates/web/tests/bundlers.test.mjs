@@ -1,16 +1,16 @@
 // The package in bundlers: each builds a page that translates. `BURNFORMER_BUNDLERS` names a folder with
-// `node_modules` of `npm install vite webpack webpack-cli parcel esbuild rollup @rollup/plugin-node-resolve`; without it this says so and passes.
+// `node_modules` of `npm install vite webpack webpack-cli parcel esbuild rollup @rollup/plugin-node-resolve next react react-dom`;
+// without it this says so and passes.
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { delimiter, extname, join } from "node:path";
-import { test } from "node:test";
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
 
-import { folder, temporary } from "./common.mjs";
+import { BROWSERS, found, toldBy } from "./browsers.mjs";
+import { folder } from "./common.mjs";
 
-const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm", ".json": "application/json" };
 const PAGE = `<!doctype html><meta charset=utf-8><title>A page</title><script type=module src=./main.js></script>`;
 const MAIN = `import { Translator } from "burnformer";
 
@@ -22,6 +22,16 @@ async function translated() {
 
 translated().catch((error) => "error: " + error.message).then((body) => fetch("/told", { method: "POST", body }));
 `;
+/** A page of Next.js, which translates in the browser. */
+const NEXT = `"use client";
+import { useEffect } from "react";
+
+export default function Page() {
+  useEffect(() => void import("./main.js"), []);
+  return null;
+}
+`;
+const LAYOUT = `export default function Layout({ children }) { return <html lang="en"><body>{children}</body></html>; }\n`;
 const WEBPACK = `module.exports = { mode: "production", entry: "./main.js", performance: { hints: false } };\n`;
 
 /** Bundlers by their names: the arguments of npx in the folder of the app, and the folder that they write. */
@@ -45,6 +55,15 @@ const BUNDLERS = {
     finish: copied,
   },
   parcel: { args: ["parcel", "build", "index.html", "--no-cache"], out: "dist" },
+  next: {
+    args: ["next", "build"],
+    out: "out",
+    prepare(app) {
+      mkdirSync(join(app, "app"));
+      writeFileSync(join(app, "next.config.mjs"), `export default { output: "export" };\n`);
+      for (const [name, content] of Object.entries({ "page.jsx": NEXT, "layout.jsx": LAYOUT, "main.js": MAIN })) writeFileSync(join(app, "app", name), content);
+    },
+  },
 };
 
 /** Copies what the app needs besides its scripts to the folder `out`. */
@@ -54,60 +73,33 @@ function copied(out) {
 }
 
 const installed = process.env.BURNFORMER_BUNDLERS;
-const chromium = (process.env.PATH ?? "").split(delimiter)
-  .flatMap((path) => ["chromium", "chromium-browser", "google-chrome"].map((name) => join(path, name))).find(existsSync);
+const chromium = found(BROWSERS.Chromium.programs);
 const skip = !installed ? "BURNFORMER_BUNDLERS names no folder" : chromium ? false : "no Chromium in PATH";
 
-/** An app that has the package as npm installs it. */
-function appIn(path) {
-  mkdirSync(join(path, "node_modules"), { recursive: true });
+/** An app in the folder of the bundlers, whose programs it finds there; it has the package as npm installs it. */
+function newApp() {
+  const path = mkdtempSync(join(installed, "app-"));
+  after(() => rmSync(path, { recursive: true, force: true }));
+  mkdirSync(join(path, "node_modules"));
   for (const [name, content] of Object.entries({ "index.html": PAGE, "main.js": MAIN })) writeFileSync(join(path, name), content);
   const description = { name: "app", private: true, type: "module", "@parcel/resolver-default": { packageExports: true } };
   writeFileSync(join(path, "package.json"), JSON.stringify(description));
   cpSync(folder, join(path, "node_modules/burnformer"), { recursive: true, filter: (file) => !file.startsWith(join(folder, "models")) });
-  for (const name of ["vite", "webpack", "webpack-cli", "parcel", "esbuild", "rollup", "@rollup", ".bin"]) {
-    const target = join(installed, "node_modules", name);
-    if (existsSync(target)) symlinkSync(target, join(path, "node_modules", name));
-  }
   return path;
 }
 
-/** What the page in the folder `out` tells in Chromium. */
-async function told(out) {
-  let tell;
-  const message = new Promise((resolve) => (tell = resolve));
-  const server = createServer((request, response) => {
-    const path = new URL(request.url, "http://page").pathname;
-    const file = path.startsWith("/models/") ? join(folder, path) : join(out, path === "/" ? "index.html" : path);
-    if (path === "/told") {
-      let body = "";
-      request.on("data", (part) => (body += part)).on("end", () => (response.end(), tell(body)));
-    } else if (existsSync(file)) response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream" }).end(readFileSync(file));
-    else response.writeHead(404).end();
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const profile = temporary();
-  const options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", `--user-data-dir=${profile}`];
-  const child = spawn(chromium, [...options, `http://127.0.0.1:${server.address().port}/`], { stdio: "ignore" });
-  const timer = setTimeout(() => tell("no word within two minutes"), 120_000);
-  const text = await message;
-  clearTimeout(timer);
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill();
-  await ended;
-  server.closeAllConnections();
-  server.close();
-  rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 300 });
-  return text;
+/** The file of the page in the folder `out`, or of a model, at a path. */
+function fileAt(out, path) {
+  return path.startsWith("/models/") ? join(folder, path) : join(out, path === "/" ? "index.html" : path);
 }
 
 for (const [name, { args, out, prepare, finish }] of Object.entries(BUNDLERS)) {
   test(`${name} builds a page that translates`, { skip }, async () => {
-    const app = appIn(join(temporary(), "app"));
+    const app = newApp();
     prepare?.(app);
-    const built = spawnSync(join(app, "node_modules/.bin", args[0]), args.slice(1), { cwd: app, encoding: "utf8" });
+    const built = spawnSync(join(installed, "node_modules/.bin", args[0]), args.slice(1), { cwd: app, encoding: "utf8" });
     assert.equal(built.status, 0, built.stdout + built.stderr);
     finish?.(join(app, out));
-    assert.equal(await told(join(app, out)), "The house is small.");
+    assert.equal(await toldBy(chromium, BROWSERS.Chromium.opening, [{ fileAt: (path) => fileAt(join(app, out), path) }]), "The house is small.");
   });
 }
