@@ -15,6 +15,7 @@ const KNOWN = [
   [/the document has (?<bytes>\d+) bytes; a page can translate (?<most>\d+)/, "error-document-large"],
   [/too large for a page|does not fit into the free memory|the model has \d+ bytes; a page can load|must be at most \d+/, "error-large"],
   [/no document format `(?<kind>[^`]*)`/, "error-format"],
+  [/^`\.(?<kind>[^`]*)` files are not read/, "error-format"],
   [/format: undefined/, "error-nameless"],
   [/the document is no whole archive|the archive is no/, "error-archive"],
   [/^line \d+: |the file is no |the document (?:is|has)|not UTF-8/, "error-document"],

@@ -178,6 +178,7 @@ function turn() {
 /** Translates a document, and offers the result to be saved. */
 async function translateFile(given) {
   save.hidden = true;
+  say("");
   const translator = await loaded().catch(() => null);
   if (!translator) return;
   running.abort();

@@ -34,7 +34,7 @@ const MODELS = {
     const config = JSON.parse(new TextDecoder().decode(all.get("config.json")));
     return seal(all.set("config.json", bytes(JSON.stringify({ ...config, arch: "no such" }))));
   }],
-  "sizes that no page has memory for": ["error-large", () => configured(files(), { d_model: 2 ** 40 })],
+  "sizes that no page has memory for": ["error-large", () => configured(files(), { d_model: 2 ** 31 })],
   "weights of another model": ["error-mixed", () => configured(files(), { encoder_layers: 2 })],
   "weights that are no numbers": ["error-broken", () => {
     const all = files();
@@ -179,6 +179,7 @@ test("paper.html: a link whose values are all wrong opens the page as it is", { 
     off: "encoder.9.9,cross.0.99,<b>,", task: "none", d_model: "99", heads: "-1", layers: "", warmup: "NaN", smoothing: "2", norm: "x", mask: "maybe",
   };
   await inChromium(chromium, `paper.html?lang=xx&${new URLSearchParams(wrong)}`, async (session) => {
+    await until(session.evaluate, `${STATUS}.startsWith("Seconds")`);
     await works(session, PAGES["paper.html"]);
     const values = await session.evaluate(`["beam", "alpha", "temperature", "smoothing", "heads"].map((id) => Number(document.getElementById(id).value))`);
     assert.deepEqual(values, [5, 1, 0.2, 0.3, 0]);

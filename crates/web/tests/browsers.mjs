@@ -65,7 +65,7 @@ export async function told(browser, opening, steps) {
   const log = new Promise((resolve) => (tell = resolve));
   const { server, address } = await serving(steps, tell);
   const profile = temporary();
-  const child = spawn(browser, [...opening(profile), `${address}frame`], { stdio: "ignore" });
+  const child = spawn(browser, [...opening(profile), `${address}frame`], { stdio: "ignore", detached: true });
   const timer = setTimeout(() => tell(["no log within five minutes"]), 300_000);
   const lines = await log;
   clearTimeout(timer);
@@ -98,7 +98,7 @@ export async function toldBy(browser, opening, origins) {
   }
   const profile = temporary();
   // The page is told where the others are.
-  const child = spawn(browser, [...opening(profile), `${addresses[0]}/#${addresses.join()}`], { stdio: "ignore" });
+  const child = spawn(browser, [...opening(profile), `${addresses[0]}/#${addresses.join()}`], { stdio: "ignore", detached: true });
   const timer = setTimeout(() => tell("no word within two minutes"), 120_000);
   const text = await message;
   clearTimeout(timer);
@@ -106,15 +106,24 @@ export async function toldBy(browser, opening, origins) {
   return text;
 }
 
+/** Ends the processes that a browser leaves for a moment: they write to its profile. */
+function endGroup(pid) {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if (error.code !== "ESRCH") throw error;
+  }
+}
+
 async function closed(child, servers, profile) {
   const ended = new Promise((resolve) => child.once("exit", resolve));
   child.kill();
   await ended;
+  endGroup(child.pid);
   for (const server of servers) {
     server.closeAllConnections();
     server.close();
   }
-  // Chromium has processes that write to the profile for a moment longer.
   rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 300 });
 }
 
@@ -127,7 +136,7 @@ export async function inChromium(browser, page, use, { isDark = false, more = []
   const { server, address } = await serving("steps.js", undefined, change);
   const profile = temporary();
   const opening = BROWSERS.Chromium.opening(profile, isDark).filter((it) => !it.startsWith("--remote"));
-  const child = spawn(browser, [...opening, ...more, "--remote-debugging-pipe"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+  const child = spawn(browser, [...opening, ...more, "--remote-debugging-pipe"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"], detached: true });
   const answers = [];
   let text = "";
   child.stdio[4].setEncoding("utf8").on("data", (part) => {
