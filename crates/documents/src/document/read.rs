@@ -136,7 +136,22 @@ impl<'a> Reader<'a> {
 
     fn document(&self, text: &str, format: Format) -> Result<Document, BrokenCatalogue> {
         let rest = text.strip_prefix(BYTE_ORDER_MARK);
-        let source = catalogue::in_language(rest.unwrap_or(text), format, self.languages);
+        let given = rest.unwrap_or(text);
+        // A header or plural forms that were filled in move the lines. An error names the line of
+        // the file as it was given.
+        let document = self.filled(given, format).map_err(|moved| {
+            let error = Catalogue::read_into(given, format, self.languages).err();
+            error.unwrap_or(moved)
+        })?;
+        Ok(Document {
+            byte_order_mark: rest.is_some(),
+            ..document
+        })
+    }
+
+    /// Reads `text` with the target language in its header and the target's plural forms.
+    fn filled(&self, text: &str, format: Format) -> Result<Document, BrokenCatalogue> {
+        let source = catalogue::in_language(text, format, self.languages);
         let source = match &self.target {
             Some(target) => catalogue::with_categories(&source, format, target)?,
             None => source,
@@ -145,15 +160,11 @@ impl<'a> Reader<'a> {
             |state: &_| *state == MessageState::Untranslated || self.more.contains(state);
         let messages = Catalogue::read_into(&source, format, self.languages)?.messages;
         let messages = messages.into_iter().filter(|it| is_pending(&it.state));
-        let document = Document::with_messages(
+        Ok(Document::with_messages(
             source,
             format,
             messages.map(|message| entry(message, format)).collect(),
-        );
-        Ok(Document {
-            byte_order_mark: rest.is_some(),
-            ..document
-        })
+        ))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use burnformer_documents::Format;
+use burnformer_documents::{Document, Format};
 use regex::Regex;
 
 use crate::common::{identity, translate, translate_into, upper};
@@ -454,4 +454,51 @@ fn plurals_within_plurals_stay_small() {
         found.len(),
         fluent.len()
     );
+}
+
+/// Catalogues with an empty or missing language and a plural of one category, each with a fault in
+/// its last line.
+const BROKEN: [(Format, &str); 6] = [
+    (
+        Format::Po,
+        "msgid \"one file\"\nmsgid_plural \"%d files\"\nmsgstr[0] \"\"\nmsgstr[1] \"\"\n\nmsgid \"a\"\nmsgstr\n",
+    ),
+    (
+        Format::Po,
+        "msgid \"\"\nmsgstr \"\"\n\"Language: \\n\"\n\nmsgid \"one file\"\nmsgid_plural \"%d files\"\nmsgstr[0] \"\"\nmsgstr[1] \"\"\nmsgid \"a\n",
+    ),
+    (
+        Format::Android,
+        "<resources>\n<plurals name=\"a\">\n<item quantity=\"other\">%d files</item>\n</plurals>\n<string name=\"b\">x</strin>\n",
+    ),
+    (
+        Format::Qt,
+        "<!DOCTYPE TS>\n<TS version=\"2.1\">\n<context>\n<message numerus=\"yes\"><source>%n file(s)</source>\n<translation type=\"unfinished\"><numerusform></numerusform></translation></message>\n</contex>\n",
+    ),
+    (
+        Format::Xliff,
+        "<xliff version=\"1.2\">\n<file source-language=\"en\" original=\"a\" datatype=\"x\">\n<body>\n<trans-unit id=\"1\"><source>a</source></trans-unit>\n</bod>\n",
+    ),
+    (
+        Format::Json,
+        "{\"files_one\": \"{{count}} file\",\n\"files_other\": \"{{count}} files\",\n\"b\": x}\n",
+    ),
+];
+
+#[test]
+fn an_error_names_the_line_of_the_file_whatever_was_filled_in() {
+    for (format, text) in BROKEN {
+        let last = text.lines().count();
+        for target in [None, Some("de"), Some("ja"), Some("ar"), Some("ru")] {
+            let languages = [Some("en"), target];
+            let error = Document::try_parse(text, format, languages, &[], &|_| true)
+                .err()
+                .unwrap_or_else(|| panic!("{format:?} is read"));
+            let start = format!("line {last}: ");
+            assert!(
+                error.to_string().starts_with(&start),
+                "{format:?} into {target:?}: {error}"
+            );
+        }
+    }
 }
