@@ -43,8 +43,12 @@ export function attention(choose) {
   grid(pick);
   map();
   const { keys, queries, query, weights, q } = chosen();
-  const most = weights.map((weight, k) => [weight, keys[k]]).sort((a, b) => b[0] - a[0]).slice(0, 3);
-  $("attention-formula").textContent = `softmax(q·kᵀ / √d_k)·V,  √${q.length} = ${number(Math.sqrt(q.length), 2)};  q = “${queries[query]}”: ${most.map(([weight, piece]) => `${piece} ${number(weight)}`).join(",  ")}`;
+  const seen = weights.map((weight, k) => [weight, keys[k]]).filter((_, k) => !isHidden(query, k));
+  const most = seen.sort((a, b) => b[0] - a[0]).slice(0, 3).map(([weight, piece]) => `${piece} ${number(weight)}`);
+  const rest = seen.slice(3).reduce((sum, [weight]) => sum + weight, 0);
+  const hidden = keys.length - seen.length;
+  const parts = [...most, ...(seen.length > 3 ? [`${word("others")} ${number(rest)}`] : []), ...(hidden ? [word("hidden", { count: hidden })] : [])];
+  $("attention-formula").textContent = `softmax(q·kᵀ / √d_k)·V,  √${q.length} = ${number(Math.sqrt(q.length), 2)};  q = “${queries[query]}”: ${parts.join(",  ")};  Σ = ${number(weights.reduce((sum, weight) => sum + weight, 0))}`;
   scores();
   values();
 }
@@ -98,10 +102,10 @@ function scores() {
   $("neurons-text").textContent = word("neurons-text", { query: name, width: q.length });
   const sums = k.map((key) => dot(q, key));
   const bare = softmaxOf(sums.map((sum, i) => (isHidden(query, i) ? -Infinity : sum)));
-  const titles = ["k", "q·k", `q·k / √${q.length}`, "softmax", word("without-scale")];
+  const titles = ["k", "q·k", `q·k / √${q.length}`, word("softmax"), word("without-scale")];
   const rows = keys.map((piece, i) => {
     const score = isHidden(query, i) ? "−∞" : number(sums[i] / Math.sqrt(q.length), 2);
-    const texts = [number(sums[i], 2), score, number(weights[i], 2), number(bare[i], 2)];
+    const texts = [number(sums[i], 2), score, number(weights[i]), number(bare[i])];
     return make("tr", {}, make("th", { scope: "row" }, piece), ...texts.map((text) => make("td", {}, text)));
   });
   $("scores").replaceChildren(
@@ -159,6 +163,22 @@ async function values() {
 export function hiddenCount() {
   const n = inputs(1).length;
   return (n * (n - 1)) / 2;
+}
+
+/** What the weight of key `k` would be without the division by √d_k. */
+export function bareWeight(k) {
+  const { q, k: keys, query } = chosen();
+  return softmaxOf(keys.map((key, i) => (isHidden(query, i) ? -Infinity : dot(q, key))))[k];
+}
+
+/** The encoder's head that looks most from the piece `from` at the piece `to`, with its weight; undefined if a piece is missing. */
+export function looking(from, to) {
+  const pieces = inputs(0);
+  const [query, key] = [from, to].map((piece) => pieces.indexOf(piece));
+  if (query < 0 || key < 0) return undefined;
+  const all = view.seen.tables.encoder.flatMap((heads, layer) => heads.map((values, head) =>
+    ({ layer, head, query, weight: rowOf(values, query, pieces.length)[key] })));
+  return all.sort((a, b) => b.weight - a.weight)[0];
 }
 
 /** The largest weight of the chosen head for the chosen piece, and the piece that has it. */

@@ -90,16 +90,16 @@ function brief(value) {
  * Lines over updates or positions, `[[x, y], …]` each. Without names, the last is the darkest; with them, each has a style of its own.
  * @param {[number, number][][]} lines
  * @param {string} label
- * @param {{ top?: number, names?: string[] }} [options] the least that the axis shows, and the names of the lines
+ * @param {{ top?: number, names?: string[], axis?: string }} [options] the least that the axis shows, the names of the lines, and that of the horizontal axis
  */
-export function curves(lines, label, { top = 1e-9, names: kinds } = {}) {
+export function curves(lines, label, { top = 1e-9, names: kinds, axis } = {}) {
   const [width, height] = [360, 140];
   const all = lines.flat();
   const most = Math.max(...all.map(([x]) => x), 1);
   const [low, high] = [Math.min(...all.map(([, y]) => y), 0), Math.max(...all.map(([, y]) => y), top)];
   const at = ([x, y]) => `${(44 + (x / most) * (width - 56)).toFixed(1)},${(height - 20 - ((y - low) / (high - low)) * (height - 36)).toFixed(1)}`;
   const names = [[4, 16, high], [4, height - 22, low]].map(([x, y, value]) => vector("text", { x, y }, brief(value)));
-  const end = vector("text", { x: width - 8, y: height - 4, "text-anchor": "end" }, String(most));
+  const end = vector("text", { x: width - 8, y: height - 4, "text-anchor": "end" }, axis ? `${axis} = ${most}` : String(most));
   const style = (i) => {
     if (kinds) return `line${i}`;
     return i === lines.length - 1 ? "now" : "last";

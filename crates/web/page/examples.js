@@ -5,6 +5,12 @@ export const EXAMPLES = {
   "en-de": ["The small house is by the lake.", "The child is crying because it is hungry.", "I met an old friend yesterday."],
 };
 
+/** The examples with a pronoun, and the pieces of the pronoun and of its noun (Figure 5 of the paper). */
+export const PRONOUNS = {
+  "de-en": { example: 1, from: "·es", to: "·Kind" },
+  "en-de": { example: 1, from: "·it", to: "·child" },
+};
+
 /**
  * The sentence for the model `name`: an example of another model becomes its own, and a sentence of the reader's
  * becomes its translation, if there is one and the direction is turned around.

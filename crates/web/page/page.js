@@ -13,8 +13,9 @@ const WORKERS = Math.max(1, Math.min(4, (navigator.hardwareConcurrency ?? 2) - 1
 
 /** The confidence below which a translation is marked: such translations had less than 50 chrF on average. */
 const UNSURE = 0.5;
-/** The least letters of a text whose language is looked for. */
+/** The least letters of a text whose language is looked for: Latin letters, and others, which tell more. */
 const LETTERS = 8;
+const OTHER_LETTERS = 2;
 
 const [model, folder, file, progress, source, target, copy, status, save, inPlace, undo, swap, notice, knows, sample] =
   ["model", "folder", "file", "progress", "source", "target", "copy", "status", "save", "in-place", "undo", "swap", "notice", "knows", "sample-text"].map((id) => document.getElementById(id));
@@ -23,6 +24,8 @@ const [model, folder, file, progress, source, target, copy, status, save, inPlac
 const opened = new Map();
 /** The name of the present model, and the promise of its translator; null if it must be loaded, for the first time or again. */
 let present = { name: MODELS[0], translator: null };
+/** The name of the last model that could be loaded. */
+let sound = "";
 /** What ends the present translation. */
 let running = new AbortController();
 let pause;
@@ -59,26 +62,29 @@ async function choose() {
   }
   if (present.translator !== loading) return;
   progress.hidden = true;
+  sound = name;
   say(word("ready"));
   await translate();
 }
 
-/** Says why a model does not load; the next text tries again. A folder that is no model leaves the menu, and nothing is chosen. */
+/** Says why a model does not load, and chooses the last one that did. A folder that is no model leaves the menu. */
 function refuse(name, error) {
   present.translator = null;
   progress.hidden = true;
-  if (opened.delete(name)) {
-    [...model.options].find((option) => option.value === name).remove();
-    model.selectedIndex = -1;
-  }
+  if (opened.delete(name)) [...model.options].find((option) => option.value === name).remove();
   target.replaceChildren();
   knows.textContent = "";
+  if (sound && sound !== name) {
+    // The next text loads it again.
+    present = { name: sound, translator: null };
+    model.value = sound;
+  }
   say(explained(error), true);
 }
 
-/** Says what went wrong. A translator that has no memory left is loaded again for the next text. */
-function fail(error) {
-  say(explained(error), true);
+/** Says what went wrong, with the name of a file. A translator that has no memory left is loaded again for the next text. */
+function fail(error, file) {
+  say(file ? `${file}: ${explained(error)}` : explained(error), true);
   if (!isFatal(error)) return;
   present.translator?.then((translator) => translator.close(), () => {});
   present.translator = null;
@@ -146,11 +152,18 @@ function dressed({ text, doubts, confidence }) {
   return span;
 }
 
+/** Whether a text has enough letters to tell its language. */
+function isLong(text) {
+  const letters = text.match(/\p{L}/gu) ?? [];
+  const others = letters.filter((letter) => !/\p{Script=Latin}/u.test(letter));
+  return letters.length >= LETTERS || others.length >= OTHER_LETTERS;
+}
+
 /** Says if the text seems to be in another language than the model reads, and offers the model that reads it. */
 async function compare(translator, signal) {
   const [from] = languagesOf(present.name);
   const text = source.value.slice(0, 2000);
-  if (!from || (text.match(/\p{L}/gu) ?? []).length < LETTERS) return;
+  if (!from || !isLong(text)) return;
   const found = await translator.detect(text, MODELS.map((name) => languagesOf(name)[0])).catch(() => null);
   if (signal.aborted || !found || found.language === from) return;
   const names = new Intl.DisplayNames([language], { type: "language" });
@@ -197,7 +210,7 @@ async function translateFile(given) {
     Object.assign(save, { href: URL.createObjectURL(new Blob([bytes])), download: name, textContent: word("save", { name }), hidden: false });
     say(word("file-done", { name: given.name, sentences, seconds: ((performance.now() - start) / 1000).toFixed(2) }));
   } catch (error) {
-    if (!signal.aborted) fail(error);
+    if (!signal.aborted) fail(error, given.name);
   }
 }
 
@@ -271,6 +284,7 @@ async function filesIn(entry) {
 }
 
 source.addEventListener("input", () => {
+  if (!/\S/.test(source.value)) say("");
   clearTimeout(pause);
   pause = setTimeout(translate, PAUSE);
 });

@@ -1,11 +1,11 @@
 // See: the reader's sentence, step by step through the model (paper §3 and §6.1).
 
-import { attention, ofLayer } from "./attention.js";
+import { attention, looking, ofLayer } from "./attention.js";
 import { treeOf } from "./beam.js";
 import { copyText } from "./clipboard.js";
 import { make, number } from "./draw.js";
 import { explained, isFatal } from "./errors.js";
-import { EXAMPLES, sentenceFor } from "./examples.js";
+import { EXAMPLES, PRONOUNS, sentenceFor } from "./examples.js";
 import { figure, stand, startFigure } from "./figure.js";
 import { cached, filesOf } from "./files.js";
 import { clearHeads, logProbOf, startHeads } from "./heads.js";
@@ -25,8 +25,9 @@ const $ = (id) => document.getElementById(id);
 const opened = new Map();
 /** The translation with all heads on: the question that it answers, its answer, and its log-probability. */
 let base = null;
-/** The name of the model that is open. */
+/** The name of the model that is open, and of the last one that could be opened. */
 let present = "";
+let sound = "";
 let pause;
 let running = 0;
 let example = 0;
@@ -50,6 +51,8 @@ export async function see(worker, models) {
   $("on").addEventListener("click", () => switchOff(headsOff(), false));
   $("no-positions").addEventListener("change", () => switchOff([POSITIONS], $("no-positions").checked));
   $("copy-link").addEventListener("click", copyLink);
+  $("figure5").addEventListener("click", bind);
+  $("to-binding").addEventListener("click", chooseBinding);
   startSoftmax();
   startHeads(choose);
   startFigure(visit);
@@ -88,6 +91,8 @@ function examples() {
   const all = EXAMPLES[$("model").value] ?? [];
   $("examples").replaceChildren(...all.map((text, index) => make("button", { type: "button", className: "chip", lang: languageOf(), onclick: () => take(index) }, text)));
   $("sentence").lang = languageOf();
+  $("figure5-set").hidden = !PRONOUNS[$("model").value];
+  $("figure5-text").textContent = "";
 }
 
 /** The language that the chosen model reads, from its name. */
@@ -97,6 +102,24 @@ function take(index) {
   example = index;
   $("sentence").value = EXAMPLES[$("model").value][index];
   return run();
+}
+
+/** Shows the head that looks from a pronoun at its noun (Figure 5). */
+async function bind() {
+  const { example, from, to } = PRONOUNS[$("model").value];
+  await take(example);
+  if (!view.seen) return;
+  const found = looking(from, to);
+  if (!found) return;
+  choose({ kind: "encoder", layer: found.layer, head: found.head, side: 0, piece: found.query });
+  const head = word("head", { layer: found.layer + 1, head: found.head + 1 });
+  $("figure5-text").textContent = word("figure5-found", { head, query: from, key: to, weight: number(found.weight, 2) });
+}
+
+/** Chooses the task of the pronouns, in which a head must bind. */
+function chooseBinding() {
+  $("task").value = "binding";
+  $("task").dispatchEvent(new Event("change"));
 }
 
 function nextExample() {
@@ -139,13 +162,23 @@ async function open() {
     const source = opened.get(value) ?? new URL(`models/${value}/`, document.baseURI);
     await view.engine.call("open", await filesOf(source, { cache: cached() }));
     isClosed = false;
+    sound = value;
     if ($("model").value === value) await run();
   } catch (error) {
     fail(error);
-    if (opened.delete(value)) [...$("model").options].find((option) => option.value === value).remove();
-    // No model is open now, so that each of the menu can be chosen.
-    $("model").selectedIndex = -1;
+    goBack(value);
   }
+}
+
+/** Chooses the last model that could be opened instead of `value`. The next sentence opens it. A folder that is no model leaves the menu. */
+function goBack(value) {
+  if (opened.delete(value)) [...$("model").options].find((option) => option.value === value).remove();
+  if (sound === value) return;
+  $("model").value = sound;
+  if (!sound) return;
+  present = sound;
+  isClosed = true;
+  examples();
 }
 
 function tellValues() {
@@ -154,6 +187,7 @@ function tellValues() {
 
 function soon() {
   tellValues();
+  say(word("computing"));
   clearTimeout(pause);
   pause = setTimeout(run, PAUSE);
 }
@@ -192,13 +226,19 @@ async function run() {
     $("figure").hidden = false;
     translation(kept);
     show();
-    say(word("seen", { seconds: ((performance.now() - start) / 1000).toFixed(2) }));
+    say([word("seen", { seconds: ((performance.now() - start) / 1000).toFixed(2) }), isUnreadable() ? word("unreadable") : ""].join(" ").trim());
     $("drawn").textContent = "";
     const drawn = await view.engine.call("draw", { text, options: { sampling: { temperature, seed: 1 }, n_best: 3 } });
     if (number === running) $("drawn").textContent = word("drawn", { texts: drawn.join(" | ") });
   } catch (error) {
     if (number === running) fail(error);
   }
+}
+
+/** Whether most pieces of the sentence are bytes, because the model does not know its script. */
+function isUnreadable() {
+  const pieces = inputs(0);
+  return 2 * pieces.filter((piece) => /^<0x[0-9A-F]{2}>$/.test(piece)).length > pieces.length;
 }
 
 /** The sum of the log-probabilities of a translation. */

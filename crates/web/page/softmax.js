@@ -49,8 +49,9 @@ export function softmax() {
   $("likeliest").replaceChildren(
     make("thead", {}, make("tr", {}, make("td"), ...titles.map((name) => make("th", { scope: "col" }, name)))), bars(rows, 1));
   $("asked-text").textContent = word("asked-text", { smoothing: SMOOTHING, most: 1 - SMOOTHING, vocab: config.target_vocab });
-  const [name, p] = rows[0];
-  $("softmax-formula").textContent = `p = exp(z / T) / Σ exp(z / T);  p(${name}) = ${number(p)},  log p = ${number(Math.log(p))}`;
+  const [name, p, tempered] = rows[0];
+  const shownP = isTempered ? tempered : p;
+  $("softmax-formula").textContent = `p = exp(z / T) / Σ exp(z / T);  T = ${t}: p(${name}) = ${number(shownP)},  log p = ${number(Math.log(shownP))}`;
 }
 
 /** The row of the translation in a step of the search. */
@@ -79,6 +80,8 @@ function grow(count) {
   const k = search.beam_size;
   $("tree-text").textContent = word("tree-text", { k, two: k === 1 ? 1 : 2 * k });
   $("tree").replaceChildren(picture(view.tree, count));
+  // The newest step is in view.
+  $("tree").scrollLeft = count * 112 - $("tree").clientWidth + 240;
   $("finished").replaceChildren(finished(view.tree, count));
   const [n, alpha] = [tokens.length, search.length_penalty.gnmt];
   const lp = divisors[n - 1];
@@ -91,6 +94,5 @@ function play() {
   growing = setInterval(() => {
     if (grown >= view.seen.steps.length) return clearInterval(growing);
     grow(grown + 1);
-    $("tree").scrollLeft = grown * 112 - $("tree").clientWidth + 240;
   }, 500);
 }

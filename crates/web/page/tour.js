@@ -1,6 +1,6 @@
 // The guided tour: ten steps that move the page, each with a sentence, a number of the reader's sentence and something to change.
 
-import { chosen, clampHead, hiddenCount, joined, ofLayer, strongest } from "./attention.js";
+import { bareWeight, chosen, clampHead, hiddenCount, joined, ofLayer, strongest } from "./attention.js";
 import { stand } from "./figure.js";
 import { number } from "./draw.js";
 import { embedded, isLearned } from "./positions.js";
@@ -35,8 +35,8 @@ const ownHead = () => headName(state.kind, state.layer, state.head);
 const STEPS = [
   { name: "tokens", part: "tokens", tell: () => ({ count: inputs(0).length, written: view.seen.tokens.length }), change: () => actions.nextExample() },
   { name: "positions", part: "positions", text: () => (isLearned() ? "tour-positions-learned" : "tour-positions-text"), tell: positionOf, change: () => toggle([POSITIONS]) },
-  { name: "scores", part: "attention", begin: { kind: "cross" }, opens: "neurons-set", tell: scoreOf, change: nextHead },
-  { name: "mask", part: "attention", begin: { kind: "decoder" }, tell: () => ({ count: hiddenCount(), pieces: inputs(1).length }), change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
+  { name: "scores", part: "attention", begin: { kind: "cross" }, opens: "neurons-set", at: "scores", tell: scoreOf, change: nextHead },
+  { name: "mask", part: "attention", begin: { kind: "decoder" }, at: "map-title", tell: () => ({ count: hiddenCount(), pieces: inputs(1).length }), change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
   { name: "weights", part: "attention", begin: { kind: "cross" }, opens: "values-set", tell: () => ({ ...strongest(), weight: number(strongest().weight, 2), query: chosen().queries[chosen().query] }), change: () => toggle([ownHead()]) },
   { name: "heads", part: "attention", begin: { kind: "cross" }, opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length }), change: () => toggle(ofLayer(state.layer).filter((name) => name !== ownHead())) },
   { name: "residual", part: "residual", tell: residualOf, change: () => actions.choose({ sublayer: (state.sublayer + 1) % sublayersOf(state.side).length }) },
@@ -57,7 +57,7 @@ function scoreOf() {
   const { q, k, keys, queries, query, weights } = chosen();
   const best = weights.indexOf(Math.max(...weights));
   const sum = dot(q, k[best]);
-  return { query: queries[query], key: keys[best], sum: number(sum, 2), width: q.length, score: number(sum / Math.sqrt(q.length), 2) };
+  return { query: queries[query], key: keys[best], sum: number(sum, 2), width: q.length, score: number(sum / Math.sqrt(q.length), 2), weight: number(weights[best]), bare: number(bareWeight(best)) };
 }
 
 function residualOf() {
@@ -93,12 +93,12 @@ function walk(step) {
 
 /** Moves the page to the present step. */
 function enter() {
-  const { part, begin, opens } = STEPS[state.tour - 1];
+  const { part, begin, opens, at } = STEPS[state.tour - 1];
   if (begin && begin.kind !== state.kind) actions.choose(begin);
   if (opens) $(opens).open = true;
   document.body.classList.add("touring");
   $("tour").hidden = false;
-  ($(opens) ?? $(`part-${part}`)).scrollIntoView({ block: "start" });
+  ($(at) ?? $(opens) ?? $(`part-${part}`)).scrollIntoView({ block: "start" });
   stand(part);
   tellTour();
 }
@@ -112,6 +112,7 @@ export async function tellTour() {
   $("tour-text").textContent = word(text());
   $("tour-change").textContent = word(`tour-${name}-change`);
   $("tour-back").disabled = state.tour === 1;
+  $("tour-more").hidden = state.tour !== STEPS.length;
   $("tour-next").textContent = word(state.tour === STEPS.length ? "tour-done" : "tour-next");
   const values = await step.tell();
   if (STEPS[state.tour - 1] === step) $("tour-number").textContent = word(`tour-${name}-number`, values);

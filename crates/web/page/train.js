@@ -21,6 +21,8 @@ const FACTOR = 0.5;
 const BOUND = 0.25;
 /** Updates in a call, between two looks at the model, and in a run. */
 const [TOGETHER, LOOK, MOST] = [10, 50, 2000];
+/** The updates after which a task is learnt, about. */
+const GOALS = { digits: 500, binding: 200, pairs: 400 };
 const $ = (id) => document.getElementById(id);
 
 let engine, now, last, pairs, bound;
@@ -38,21 +40,28 @@ export function train() {
   tell();
   document.querySelectorAll("#train input[type=checkbox], #task").forEach((input) => input.addEventListener("change", expect));
   $("task").addEventListener("change", suit);
-  document.querySelectorAll("#train input, #train select").forEach((input) => input.addEventListener("change", remember));
+  controls().forEach((input) => input.addEventListener("change", remember));
   expect();
 }
+
+/** What the reader chooses for a training. */
+const controls = () => document.querySelectorAll("#train input, #train select");
 
 /** Starts a training, or stops the one that goes on; it ends after its present updates, and until then nothing begins. */
 async function press() {
   if (running) {
     isStopped = true;
     $("start").disabled = true;
+    $("start").textContent = word("stopping");
     return;
   }
   isStopped = false;
+  // The page describes the run that goes on.
+  controls().forEach((input) => (input.disabled = true));
   running = run();
   await running;
   running = null;
+  controls().forEach((input) => (input.disabled = false));
   $("start").disabled = false;
   $("start").textContent = word("start");
 }
@@ -97,6 +106,9 @@ function expect() {
 /** A task begins with the size that shows it best: one layer cannot find the noun without binding in the encoder. */
 function suit() {
   $("layers").value = $("task").value === "binding" ? "1" : $("layers").defaultValue;
+  // The losses of two tasks do not compare.
+  now = undefined;
+  last = undefined;
   tell();
 }
 
@@ -170,7 +182,7 @@ async function run() {
       }
       const [[count, loss], [, rate]] = [now.loss.at(-1), now.rate.at(-1)];
       const speed = count / (performance.now() - start) * 1000;
-      say(word("updates", { step: count, loss: loss.toFixed(3), rate: rate.toExponential(2), speed: speed.toFixed(1) }));
+      say([word("updates", { step: count, loss: loss.toFixed(3), rate: rate.toExponential(2), speed: speed.toFixed(1) }), ahead(count, speed)].join(" "));
       formulas(made, count, rate, loss);
       if (count % LOOK === 0) look(await engine.call("judge"));
       draw();
@@ -179,6 +191,12 @@ async function run() {
     say(explained(error), true);
     if (isFatal(error)) engine.end();
   }
+}
+
+/** The time until the update after which the task is learnt with the parts of the paper; nothing after it. */
+function ahead(count, speed) {
+  const goal = GOALS[$("task").value];
+  return count < goal ? word("ahead", { goal, seconds: Math.ceil((goal - count) / speed) }) : "";
 }
 
 /** The formulas of the paper with the numbers of the last update. */
@@ -195,6 +213,7 @@ function draw() {
     return make("figure", {}, make("figcaption", {}, word(name)), curves(lines, label, { top: name === "share" ? 100 : undefined }));
   });
   $("charts").replaceChildren(...charts);
+  $("runs").hidden = false;
 }
 
 /** Shows how the model does, and where its heads look. */

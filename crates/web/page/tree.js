@@ -35,6 +35,6 @@ const kind = ({ state, isBest }) => (isBest ? `${state} best` : state);
 /** A list of what is finished after `count` steps, the best first. */
 export function finished(columns, count) {
   const ends = columns.slice(0, count + 1).flat().filter(({ state }) => state === "finished");
-  const items = ends.sort((a, b) => b.score - a.score).map((node) => make("li", {}, `${path(node)}: ${number(node.score)}`));
+  const items = ends.sort((a, b) => b.score - a.score).map((node) => make("li", {}, `${path(node)} ${number(node.score)}`));
   return make("ol", {}, ...items);
 }

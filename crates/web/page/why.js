@@ -4,18 +4,39 @@ import { curves, heat, make } from "./draw.js";
 import { word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
-/** The ends of the axis of n. */
-const [LEAST, MOST] = [1, 512];
+/** The points of a curve. */
+const POINTS = 64;
 /** The positions of the picture of a window. */
 const WINDOW = 32;
 
-/** The kinds of layers: operations of a layer, operations one after another, and the longest path, by n, d, k and r. */
+/**
+ * The kinds of layers: operations of a layer, operations one after another, and the longest path, by n, d, k and r, each with
+ * its formula. The convolution's kernels are contiguous.
+ */
 const LAYERS = {
-  "self-attention": { cost: ({ n, d }) => n * n * d, steps: () => 1, path: () => 1 },
-  recurrent: { cost: ({ n, d }) => n * d * d, steps: ({ n }) => n, path: ({ n }) => n },
-  convolution: { cost: ({ n, d, k }) => k * n * d * d, steps: () => 1, path: ({ n, k }) => Math.max(1, Math.ceil((n - 1) / (k - 1))) },
-  restricted: { cost: ({ n, d, r }) => Math.min(r, n) * n * d, steps: () => 1, path: ({ n, r }) => Math.max(1, Math.ceil(n / r)) },
+  "self-attention": {
+    cost: ({ n, d }) => n * n * d, steps: () => 1, path: () => 1,
+    formulas: { cost: "n²·d", steps: "1", path: "1" },
+  },
+  recurrent: {
+    cost: ({ n, d }) => n * d * d, steps: ({ n }) => n, path: ({ n }) => n,
+    formulas: { cost: "n·d²", steps: "n", path: "n" },
+  },
+  convolution: {
+    cost: ({ n, d, k }) => k * n * d * d, steps: () => 1, path: ({ n, k }) => Math.max(1, Math.ceil(n / k)),
+    formulas: { cost: "k·n·d²", steps: "1", path: "n/k" },
+  },
+  restricted: {
+    cost: ({ n, d, r }) => Math.min(r, n) * n * d, steps: () => 1, path: ({ n, r }) => Math.max(1, Math.ceil(n / r)),
+    formulas: { cost: "r·n·d", steps: "1", path: "n/r" },
+  },
 };
+
+/** A formula with its value, or the value alone where it is one. */
+function valued(formula, value) {
+  const text = value.toLocaleString("en");
+  return formula === text ? text : `${formula} = ${text}`;
+}
 
 /** Lets the reader move the sizes. */
 export function why() {
@@ -37,12 +58,14 @@ function draw() {
   const names = kinds.map(([name]) => word(`why-${name}`));
   $("why-table").replaceChildren(
     make("thead", {}, make("tr", {}, ...["why-layer", "why-cost", "why-steps", "why-path"].map((name) => make("th", { scope: "col" }, word(name))))),
-    make("tbody", {}, ...kinds.map(([, { cost, steps, path }], i) => make("tr", {}, make("th", { scope: "row" }, names[i]),
-      ...[cost, steps, path].map((count) => make("td", {}, count(at).toLocaleString("en")))))));
-  const line = (count) => Array.from({ length: 64 }, (_, i) => LEAST + Math.round((i / 63) * (MOST - LEAST))).map((n) => [n, count({ ...at, n })]);
+    make("tbody", {}, ...kinds.map(([, kind], i) => make("tr", {}, make("th", { scope: "row" }, names[i]),
+      ...["cost", "steps", "path"].map((field) => make("td", {}, valued(kind.formulas[field], kind[field](at))))))));
+  // Self-attention costs as much as a recurrent layer at n = d, which is therefore within the axis.
+  const end = Math.max(2 * at.d, at.n);
+  const line = (count) => Array.from({ length: POINTS }, (_, i) => 1 + Math.round((i / (POINTS - 1)) * (end - 1))).map((n) => [n, count({ ...at, n })]);
   $("why-curves").replaceChildren(...[["why-cost-curve", "cost"], ["why-path-curve", "path"]].map(([title, field]) => {
     const label = word(title, { d: at.d, k: at.k, r: at.r });
-    return make("figure", {}, make("figcaption", {}, label), curves(kinds.map(([, kind]) => line(kind[field])), label, { names }));
+    return make("figure", {}, make("figcaption", {}, label), curves(kinds.map(([, kind]) => line(kind[field])), label, { names, axis: "n" }));
   }));
   const isCheaper = at.n < at.d;
   $("why-text").textContent = word(isCheaper ? "why-cheaper" : "why-dearer", at);

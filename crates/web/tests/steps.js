@@ -38,7 +38,7 @@ async function translated(name, content) {
   at("file").files = files.files;
   at("file").dispatchEvent(new Event("change"));
   await until(`the translation of ${name}`, () => !at("save").hidden || at("status").classList.contains("error"));
-  if (at("save").hidden) return `${name}: ${at("status").textContent.split(/[;(]/)[0].trim()}`;
+  if (at("save").hidden) return at("status").textContent.split(/[;(]/)[0].trim();
   return `${at("save").download}: ${await (await fetch(at("save").href)).text()}`;
 }
 
