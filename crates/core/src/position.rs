@@ -110,7 +110,8 @@ impl PositionalEncoding {
                     "sinusoids need an even number of features; x has {d_model}"
                 );
                 let values = self.sinusoids.values(start..start + len, d_model);
-                Tensor::from_data(TensorData::new(values, [len, d_model]), &x.device())
+                let values = TensorData::new(values, [len, d_model]);
+                Tensor::from_data(values, (&x.device(), x.dtype()))
             }
             Some(weight) => {
                 let [known, width] = weight.dims();

@@ -69,7 +69,7 @@ impl Ssru {
         let new = (keep.clone().neg() + 1.0) * self.candidate.forward(x);
         let mut cell = match state.0.take() {
             Some(cell) => cell,
-            None => Tensor::zeros([rows, 1, d_model], &new.device()),
+            None => Tensor::zeros([rows, 1, d_model], (&new.device(), new.dtype())),
         };
         let mut cells = Vec::with_capacity(len);
         for position in 0..len {

@@ -44,6 +44,8 @@ pub struct Fixture {
     folder: tempfile::TempDir,
     corpus: Corpus,
     pub settings: Vec<String>,
+    /// The number of threads of a process; `None` for one a processor.
+    pub threads: Option<usize>,
 }
 
 impl Fixture {
@@ -59,6 +61,7 @@ impl Fixture {
             folder,
             corpus,
             settings,
+            threads: None,
         }
     }
 
@@ -92,6 +95,9 @@ impl Fixture {
             arguments.push("--resume".into());
         }
         let mut command = burnformer(&arguments);
+        if let Some(threads) = self.threads {
+            command.env("RAYON_NUM_THREADS", threads.to_string());
+        }
         command
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -79,6 +79,27 @@ fn five_kills_leave_no_trace() {
     harness(5, now(), &[]);
 }
 
+/// A run on one thread, on two, on three, and killed on one and continued on two.
+#[test]
+fn the_number_of_threads_leaves_no_trace() {
+    let seed = now();
+    println!("seed {seed}");
+    let mut draw = Xoshiro256PlusPlus::seed_from_u64(seed);
+    for precision in ["training.precision=float32", "training.precision=bfloat16"] {
+        let mut fixture = Fixture::new(&[precision]);
+        fixture.threads = Some(1);
+        fixture.finish("one");
+        let whole = fixture.finish("again");
+        fixture.kill("mixed", Moment::AnyTime, &mut draw, whole);
+        for (threads, out) in [(2, "two"), (3, "three"), (2, "mixed")] {
+            fixture.threads = Some(threads);
+            fixture.finish(out);
+            let [one, other] = ["one", out].map(|out| fixture.run_dir(out));
+            assert_same(&one, &other, &format!("{precision}, {out}"));
+        }
+    }
+}
+
 /// Leaves out `--set tokenizer.train.…`.
 fn without_tokenizer_settings(arguments: &mut Vec<String>) {
     while let Some(at) = arguments

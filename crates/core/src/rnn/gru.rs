@@ -44,7 +44,7 @@ impl Gru {
     pub fn forward(&self, x: Tensor<3>, padding: Tensor<2, Bool>) -> Tensor<3> {
         let [batch, len, _] = x.dims();
         let [_, width] = self.weight_hh.dims();
-        let mut state = Tensor::zeros([batch, width], &x.device());
+        let mut state = Tensor::zeros([batch, width], (&x.device(), x.dtype()));
         let next = self.recurrence();
         let inputs = self.inputs(x, self.weight_ih.val());
         let mut states = Vec::with_capacity(len);

@@ -5,6 +5,7 @@ mod common;
 mod conventions;
 mod embedder;
 mod examples;
+mod gradients;
 mod hear_words;
 #[allow(dead_code)] // its ten minutes
 mod language_model;

@@ -4,6 +4,7 @@ mod adam;
 mod attention;
 mod common;
 mod cross_entropy;
+mod gradients;
 mod linear;
 mod mask;
 mod norm;

@@ -6,3 +6,4 @@ mod damage;
 mod finetune;
 mod precision;
 mod processes;
+mod updates;
