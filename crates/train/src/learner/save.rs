@@ -79,6 +79,8 @@ impl Learner {
         self.choose_alpha()?;
         // The checkpoint has no score of the average; a resumed run reads it from here.
         let validation = self.state.validation;
+        // A finished run is not repeated, so its numbers must be on the disk before its end is.
+        self.reporter.sync()?;
         self.checkpoints.run.set_finished(&RunEnd {
             step,
             reason: reason.to_string(),
