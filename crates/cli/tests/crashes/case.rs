@@ -143,6 +143,14 @@ impl Case {
         self.run("sh", &arguments)
     }
 
+    /// Runs the command with stacks so large that no thread can be started.
+    pub fn without_threads(&self) -> Output {
+        self.command(self.program, &self.arguments)
+            .env("RUST_MIN_STACK", (1_u64 << 60).to_string())
+            .output()
+            .unwrap()
+    }
+
     /// Runs the command with the library of `shortage.c`, of which `setting` is a variable. Returns
     /// its output and whether what it asks for happened.
     pub fn with_shortage(&self, setting: &str, value: usize) -> (Output, bool) {

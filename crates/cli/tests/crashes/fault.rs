@@ -5,6 +5,7 @@ use std::process::Output;
 use std::time::Instant;
 
 use crate::case::{Case, End, has_strace, script};
+use crate::cases::Inputs;
 use crate::common::stderr;
 use crate::compare::{Files, comparable, difference, files, without_clocks};
 use crate::report::{Row, SAMPLE, spread, table};
@@ -26,6 +27,8 @@ enum Fault {
     NoMemory { writes: usize },
     /// The whole process has this much address space.
     LittleMemory { kilobytes: usize },
+    /// No thread can be started.
+    NoThreads,
 }
 
 /// The columns of the table: tries, those in which the fault happened, and of these the ends by a
@@ -73,6 +76,7 @@ fn shortages(steps: &[Step], _: &Files) -> Vec<Fault> {
     let mut faults: Vec<Fault> = [1, 1000]
         .map(|most| Fault::ShortTransfers { most })
         .to_vec();
+    faults.push(Fault::NoThreads);
     let writes = steps.iter().filter(|step| step.call == "write").count();
     faults.extend((1..=writes).map(|writes| Fault::NoMemory { writes }));
     // A program with every device takes 115 MB itself.
@@ -108,6 +112,11 @@ impl Fault {
                 let is_refused = !output.status.success();
                 (output, is_refused)
             }
+            Self::NoThreads => {
+                let output = case.without_threads();
+                let is_refused = !output.status.success();
+                (output, is_refused)
+            }
         }
     }
 
@@ -117,6 +126,7 @@ impl Fault {
             // Where nothing can be written, no message can be written either.
             Self::FullDisk { call: "write", .. } => return true,
             Self::NoMemory { .. } | Self::LittleMemory { .. } => "memory",
+            Self::NoThreads => "thread",
             _ => place,
         };
         let errors: Vec<&str> = said
@@ -294,4 +304,23 @@ fn an_error_in_another_thread_that_a_program_hides_is_found() {
     let row = trial.try_faults(errors_of_other_threads, 0..usize::MAX);
     assert!(row.number("losses") > 0);
     assert_eq!(row.number("struck"), row.number("tries"));
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_read_now_is_averaged_later() {
+    if !has_strace() {
+        return;
+    }
+    let inputs = Inputs::new();
+    let cases = inputs.cases();
+    let case = cases.iter().find(|case| case.name == "train");
+    let trial = Trial::new(case.expect("the command"));
+    let readings = |steps: &[Step], _: &Files| -> Vec<Fault> {
+        let of_moments = |step: &&Step| step.path.ends_with("/optimizer.safetensors");
+        let readings = steps.iter().filter(of_moments);
+        let readings = readings.filter(|step| step.call == "openat" && !step.is_write);
+        readings.flat_map(errors_of).collect()
+    };
+    let row = trial.try_faults(readings, 0..2);
+    assert_eq!((row.number("struck"), row.number("losses")), (2, 0));
 }
