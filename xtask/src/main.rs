@@ -58,7 +58,7 @@ const DEVELOPER_COMMANDS: [(&str, &str); 12] = [
     ),
     (
         "faults",
-        "make every file-system call of commands fail; `faults train` as above",
+        "make every file-system call of commands fail or do a part, and end their memory; `faults train` as above",
     ),
     (
         "growth",

@@ -110,10 +110,25 @@ enum Command {
 }
 
 /// Runs a command unless it would write a file that it reads. Commands that read no user file run
-/// without this check.
+/// without this check, and compute nothing.
 fn run_with<A: UsesFiles>(args: A, run: fn(A) -> anyhow::Result<()>) -> anyhow::Result<()> {
     args.files_in_use()?.check()?;
+    start_threads()?;
     run(args)
+}
+
+/// Starts the threads that compute. Otherwise rayon starts them when they are first needed, and
+/// panics where the system gives none.
+fn start_threads() -> anyhow::Result<()> {
+    let started = rayon::ThreadPoolBuilder::new().build_global();
+    // Threads that run already have no cause.
+    match started.as_ref().err().and_then(std::error::Error::source) {
+        Some(cause) => Err(anyhow::anyhow!(
+            "the threads that compute cannot be started: {cause}; free some memory, raise the \
+             limit on processes (`ulimit -u`), or set RAYON_NUM_THREADS=1"
+        )),
+        None => Ok(()),
+    }
 }
 
 fn run_command(command: Command) -> anyhow::Result<()> {

@@ -4,6 +4,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 use crate::error::Result;
 use crate::settings::{SettingsError, check};
@@ -128,7 +129,12 @@ pub(crate) fn run<T: Send>(
     };
     std::thread::scope(|scope| {
         for _ in 0..threads.min(parts.len()) {
-            scope.spawn(|| alone(worker));
+            let started = Builder::new().spawn_scoped(scope, || alone(worker));
+            if started.is_err() {
+                // The system has no more threads. This one helps those that were started.
+                worker();
+                break;
+            }
         }
     });
     let mut results = results

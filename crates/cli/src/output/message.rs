@@ -114,6 +114,7 @@ fn remedy_of_disk(number: i32) -> Option<&'static str> {
     match number {
         4 => Some("run the same command again"),
         5 => Some("check the disk, then run the same command again"),
+        12 => Some("free some memory, then run the same command again"),
         13 => Some("check the permissions of the path and its folder"),
         28 | 122 => Some(
             "free some space on its disk (`df -h` and `df -i` show it), then run the same command \
@@ -150,7 +151,12 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn an_error_of_the_disk_has_a_remedy_if_it_has_no_other() {
-        for (code, remedy) in [(5, "check the disk"), (13, "permissions"), (28, "df -h")] {
+        for (code, remedy) in [
+            (5, "check the disk"),
+            (12, "memory"),
+            (13, "permissions"),
+            (28, "df -h"),
+        ] {
             let cause = || io::Error::from_raw_os_error(code);
             let message = Message::of(&anyhow::Error::from(cause()).context("a/b"));
             assert!(message.cause.starts_with("a/b: "), "{message}");

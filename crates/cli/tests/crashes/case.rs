@@ -110,13 +110,17 @@ impl Case {
     }
 
     fn run(&self, program: &str, arguments: &[String]) -> Output {
-        Command::new(program)
+        self.command(program, arguments).output().unwrap()
+    }
+
+    fn command(&self, program: &str, arguments: &[String]) -> Command {
+        let mut command = Command::new(program);
+        command
             .args(arguments)
             .env("RAYON_NUM_THREADS", "1")
             .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+            .stdin(Stdio::null());
+        command
     }
 
     /// Runs the command under strace with `options`. Returns its output and the log of strace.
@@ -130,12 +134,41 @@ impl Case {
         (output, fs::read_to_string(log).unwrap_or_default())
     }
 
-    /// Runs the command. No file may get more than `blocks` times 512 bytes.
-    pub fn with_small_files(&self, blocks: usize) -> Output {
-        let script = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    /// Runs the command within a limit of `ulimit`: `-f` limits each file to blocks of 512 bytes,
+    /// `-v` the address space to kilobytes.
+    pub fn limited(&self, option: &str, limit: usize) -> Output {
+        let script = format!("ulimit {option} {limit}; exec \"$0\" \"$@\"");
         let mut arguments = vec!["-c".to_owned(), script, self.program.into()];
         arguments.extend(self.arguments.iter().cloned());
         self.run("sh", &arguments)
+    }
+
+    /// Runs the command with stacks so large that no thread can be started.
+    pub fn without_threads(&self) -> Output {
+        self.command(self.program, &self.arguments)
+            .env("RUST_MIN_STACK", (1_u64 << 60).to_string())
+            .output()
+            .unwrap()
+    }
+
+    /// Runs the command with the library of `shortage.c`, of which `setting` is a variable. Returns
+    /// its output and whether what it asks for happened.
+    pub fn with_shortage(&self, setting: &str, value: usize) -> (Output, bool) {
+        let library = self.folder.path().join("shortage.so");
+        if !library.exists() {
+            compile(&library);
+        }
+        let mark = self.folder.path().join("mark");
+        let _ = fs::remove_file(&mark);
+        let output = self
+            .command(self.program, &self.arguments)
+            .env("LD_PRELOAD", library)
+            .env("BURNFORMER_PLACE", self.place())
+            .env("BURNFORMER_MARK", &mark)
+            .env(setting, value.to_string())
+            .output()
+            .unwrap();
+        (output, mark.exists())
     }
 
     /// The calls of the command, which runs from its beginning to its end.
@@ -193,6 +226,17 @@ pub fn script(steps: &str) -> Case {
         test ! -e $new || { echo 'new: exists already' >&2; exit 1; }; ";
     let script = beginning.to_owned() + steps;
     Case::of_program("sh", "script", &["-c", &script], &["new"])
+}
+
+/// Compiles the library of `shortage.c`.
+fn compile(library: &Path) {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/crashes/shortage.c");
+    let status = Command::new("cc")
+        .args(["-O1", "-shared", "-fPIC", "-o"])
+        .arg(library)
+        .arg(source)
+        .status();
+    assert!(status.expect("a C compiler").success());
 }
 
 /// A temporary folder, in memory if the system has such a place.

@@ -21,4 +21,5 @@ mod fault;
 mod record;
 mod report;
 mod states;
+mod steps;
 mod trace;

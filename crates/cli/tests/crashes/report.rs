@@ -1,19 +1,24 @@
 //! A table with a row for each command.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use crate::case::{Case, has_strace};
 use crate::cases::Inputs;
 
-/// The number of tries of each command in the suite.
-pub const SAMPLE: usize = 6;
+/// The tries of each command in the suite.
+pub const SAMPLE: Range<usize> = 0..6;
+
+/// The time between two lines of one row.
+const PAUSE: Duration = Duration::from_secs(60);
 
 /// The numbers of a row, by column.
 #[derive(Default)]
 pub struct Row {
     numbers: BTreeMap<&'static str, usize>,
     faults: usize,
+    printed: Option<Instant>,
 }
 
 impl Row {
@@ -33,7 +38,15 @@ impl Row {
         self.numbers.get(column).copied().unwrap_or_default()
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Prints the row so far if the last time was a while ago.
+    pub fn print_sometimes(&mut self, name: &str, columns: &[&'static str], start: Instant) {
+        if self.printed.unwrap_or(start).elapsed() > PAUSE {
+            println!("{}", self.line(name, columns, start));
+            self.printed = Some(Instant::now());
+        }
+    }
+
+    pub fn add(&mut self, other: &Self) {
         for (column, number) in &other.numbers {
             *self.numbers.entry(column).or_default() += number;
         }
@@ -49,21 +62,45 @@ impl Row {
     }
 }
 
-/// Lets `try_case` fill a row for each command, and prints the table. It tries at most `most`
-/// places of each.
+/// `range` of `all` in an order in which the first ones are spread over all.
+pub fn spread<T>(all: &[T], range: Range<usize>) -> impl Iterator<Item = &T> {
+    let count = all.len();
+    // The steps of the golden ratio never come close to each other.
+    let step = (count * 618 / 1000..).find(|step| gcd(*step, count) == 1);
+    let step = step.expect("a number without a common divisor");
+    let range = range.start.min(count)..range.end.min(count);
+    range.map(move |index| &all[index * step % count])
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The range in the variable `BURNFORMER_TRIES`.
+fn tries(text: &str) -> Range<usize> {
+    let (start, end) = text.split_once("..").unwrap_or(("0", text));
+    let number = |text: &str| text.parse().expect("a number of tries");
+    number(start)..number(end)
+}
+
+/// Lets `try_case` fill a row for each command with `range` of its tries, and prints the table.
 ///
-/// `BURNFORMER_CASES` names the beginning of the commands to try, and `BURNFORMER_TRIES` replaces
-/// `most`.
+/// `BURNFORMER_CASES` names the beginning of the commands to try. `BURNFORMER_TRIES` replaces the
+/// range: `300` for the first 300 tries of each command, `300..600` for the next ones.
 ///
 /// # Panics
 /// If there is a fault.
-pub fn table(columns: &[&'static str], most: usize, try_case: impl Fn(&Case, usize) -> Row) {
+pub fn table(
+    columns: &[&'static str],
+    range: Range<usize>,
+    try_case: impl Fn(&Case, Range<usize>) -> Row,
+) {
     if !has_strace() {
         return;
     }
     let only = std::env::var("BURNFORMER_CASES").unwrap_or_default();
-    let tries = std::env::var("BURNFORMER_TRIES").ok();
-    let most = tries.map_or(most, |tries| tries.parse().expect("a number of tries"));
+    let asked = std::env::var("BURNFORMER_TRIES").ok();
+    let range = asked.map_or(range, |asked| tries(&asked));
     let start = Instant::now();
     let mut all = Row::default();
     let mut lines = vec![format!(
@@ -75,7 +112,7 @@ pub fn table(columns: &[&'static str], most: usize, try_case: impl Fn(&Case, usi
     for case in inputs.cases() {
         if case.name.starts_with(&only) {
             let start = Instant::now();
-            let row = try_case(&case, most);
+            let row = try_case(&case, range.clone());
             lines.push(row.line(case.name, columns, start));
             println!("{}", lines[lines.len() - 1]);
             all.add(&row);
@@ -84,4 +121,24 @@ pub fn table(columns: &[&'static str], most: usize, try_case: impl Fn(&Case, usi
     lines.push(all.line("all", columns, start));
     println!("{}", lines.join("\n"));
     assert_eq!(all.faults, 0, "faults, see above");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_takes_each_once_and_its_beginning_is_spread_as_well() {
+        for count in 0..200 {
+            let all: Vec<usize> = (0..count).collect();
+            let mut taken: Vec<usize> = spread(&all, 0..usize::MAX).copied().collect();
+            taken.sort_unstable();
+            assert_eq!(taken, all);
+        }
+        let all: Vec<usize> = (0..1000).collect();
+        let tenths: std::collections::BTreeSet<usize> =
+            spread(&all, 0..20).map(|index| index / 100).collect();
+        assert_eq!(tenths.len(), 10);
+        assert_eq!((tries("30"), tries("30..60")), (0..30, 30..60));
+    }
 }

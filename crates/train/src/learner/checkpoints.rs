@@ -113,7 +113,7 @@ impl Checkpoints {
 
 /// Returns whether the checkpoint is damaged, so that an older one may replace it. A checkpoint of
 /// another run, of a newer version, or without read permission is not damaged.
-fn is_damage(error: &TrainError) -> bool {
+pub(super) fn is_damage(error: &TrainError) -> bool {
     match error {
         TrainError::Checkpoint(CheckpointError::Damaged { .. }) => true,
         TrainError::ModelDir(ModelDirError {

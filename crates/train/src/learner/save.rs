@@ -2,9 +2,10 @@ use burnformer_core::model_dir;
 use burnformer_infer::{InferError, LengthPenalty, Translator};
 
 use super::Learner;
+use super::checkpoints::is_damage;
 use super::divergence::has_finite_weights;
 use super::outcome::StopReason;
-use crate::error::Result;
+use crate::error::{Result, TrainError};
 use crate::run::{CheckpointKind, RunEnd, Saved, TrainerState, average_as, checkpoint, try_sizes};
 use crate::validation::Subject;
 
@@ -78,6 +79,8 @@ impl Learner {
         self.choose_alpha()?;
         // The checkpoint has no score of the average; a resumed run reads it from here.
         let validation = self.state.validation;
+        // A finished run is not repeated, so its numbers must be on the disk before its end is.
+        self.reporter.sync()?;
         self.checkpoints.run.set_finished(&RunEnd {
             step,
             reason: reason.to_string(),
@@ -160,7 +163,8 @@ impl Learner {
             .note(&format!("length penalty of best/: {alpha}"))
     }
 
-    /// The newest checkpoints to average. Damaged ones are reported and left out.
+    /// The newest checkpoints to average. Damaged ones are reported and left out. One that cannot
+    /// be read at the moment is an error, because the next process may read it.
     fn whole_checkpoints(&mut self) -> Result<Vec<u64>> {
         let mut steps = self.checkpoints.run.checkpoint_steps()?;
         let current = self.state.step;
@@ -172,11 +176,13 @@ impl Learner {
             .saturating_sub(self.setup.config.checkpoints.average);
         let mut whole = Vec::new();
         for &step in &steps[newest..] {
-            match model_dir::verify(&self.checkpoints.run.checkpoint(step)) {
+            let verified = model_dir::verify(&self.checkpoints.run.checkpoint(step));
+            match verified.map_err(TrainError::from) {
                 Ok(()) => whole.push(step),
-                Err(error) => self
+                Err(error) if is_damage(&error) => self
                     .reporter
                     .note(&format!("left out of the average: {error}"))?,
+                Err(error) => return Err(error),
             }
         }
         Ok(whole)
