@@ -8,6 +8,7 @@ mod connections;
 mod documents;
 mod searches;
 mod server;
+mod takeover;
 mod witness;
 
 use std::io::Write;
