@@ -8,6 +8,7 @@ mod connections;
 mod documents;
 mod searches;
 mod server;
+mod siege;
 mod takeover;
 mod witness;
 
