@@ -11,7 +11,7 @@ use super::phase::{Clock, Phase};
 use crate::client::{Client, SECOND, exchange};
 
 /// The different requests of each kind.
-const COUNT: usize = 40;
+const COUNT: usize = 20;
 /// The pause of a client between an answer and its next request.
 const PAUSE: Duration = Duration::from_millis(30);
 /// The longest wait for an answer: the time in which a stopped server ends, and more.

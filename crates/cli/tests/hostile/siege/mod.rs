@@ -25,11 +25,10 @@ use crate::ONE_AT_A_TIME;
 use crate::client::SECOND;
 use crate::server::{Server, Surroundings};
 
-/// The largest number of open files of the besieged server.
-const FILES: usize = 128;
-
 /// How long a siege takes, and what it promises.
 struct Plan {
+    /// The largest number of open files of the besieged server.
+    files: usize,
     quiet: Duration,
     siege: Duration,
     /// The largest allowed growth of the memory between the second and the last quarter, in
@@ -42,6 +41,8 @@ struct Plan {
 #[test]
 fn a_server_under_siege_answers_as_a_quiet_one() {
     run(&Plan {
+        // So many that no connection is closed for another one.
+        files: 1024,
         quiet: 2 * SECOND,
         siege: 10 * SECOND,
         growth: 1_000,
@@ -58,6 +59,7 @@ fn a_long_siege_changes_no_answer_and_needs_no_more_memory() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(60);
     run(&Plan {
+        files: 128,
         quiet: minutes * SECOND * 3,
         siege: minutes * SECOND * 57,
         growth: 10,
@@ -71,7 +73,7 @@ fn run(plan: &Plan) {
     let options = options(folder.path());
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let surroundings = Surroundings {
-        files: FILES,
+        files: plan.files,
         socket: Some(&socket),
         is_disk_full: false,
     };
