@@ -39,7 +39,7 @@ type Entry = (String, &'static str);
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const DEVELOPER_COMMANDS: [(&str, &str); 12] = [
+const DEVELOPER_COMMANDS: [(&str, &str); 13] = [
     (
         "bench",
         "measure speed, alone or beside another framework (--help explains)",
@@ -59,6 +59,10 @@ const DEVELOPER_COMMANDS: [(&str, &str); 12] = [
     (
         "faults",
         "make every file-system call of commands fail or do a part, and end their memory; `faults train` as above",
+    ),
+    (
+        "siege",
+        "attack and load one server for BURNFORMER_MINUTES (60), and compare its answers, memory and times with those of a quiet one",
     ),
     (
         "growth",
@@ -139,6 +143,7 @@ fn main() -> ExitCode {
         "test" => test(&rest),
         "crashes" => interrupted("crash::", &rest),
         "faults" => interrupted("fault::", &rest),
+        "siege" => siege(&rest),
         "growth" => growth::run(&rest),
         "check" => check(&rest),
         "bench" | "study" => run("burnformer-lab", [vec![first], rest].concat()),
@@ -260,6 +265,19 @@ fn interrupted(module: &str, args: &[OsString]) -> ExitCode {
         &tests.map(OsString::from),
         &[("BURNFORMER_CASES", &names.to_string_lossy())],
     )
+}
+
+/// Runs the long siege of a server. The arguments are devices to build in.
+fn siege(args: &[OsString]) -> ExitCode {
+    let tests = [
+        "--test",
+        "hostile",
+        "--",
+        "--ignored",
+        "--nocapture",
+        "siege::",
+    ];
+    Plan::of(args).cargo_test(&tests.map(OsString::from), &[])
 }
 
 /// Runs [`ON_EVERY_DEVICE`] on `device`. Returns whether the tests pass.

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::net::IpAddr;
 use std::panic::resume_unwind;
 use std::pin::pin;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use axum::http::{HeaderValue, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
@@ -29,6 +31,8 @@ const SPARE: usize = 8;
 /// File descriptors reserved for everything else, such as loading models.
 #[cfg(unix)]
 const RESERVED: u64 = 24;
+/// How long a stopped server keeps connections without a request, for requests that are on their way.
+const LINGER: Duration = Duration::from_secs(1);
 /// How long a stopped server waits for incomplete requests and for clients that read slowly.
 const BRIEF: Duration = Duration::from_secs(3);
 /// How long a connection may be without a complete request before it can be closed in favour of
@@ -306,7 +310,7 @@ async fn answer(
     service: TowerToHyperService<Router>,
     connection: Connection,
     idle: Duration,
-    mut closed: watch::Receiver<bool>,
+    closing: watch::Receiver<bool>,
 ) {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(idle));
@@ -316,14 +320,30 @@ async fn answer(
         TokioIo::new(Box::pin(stream)),
         service_fn(|mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(connection.clone());
-            service.call(request)
+            let response = service.call(request);
+            let closing = closing.clone();
+            async move {
+                let mut response = response.await?;
+                if *closing.borrow() {
+                    let close = HeaderValue::from_static("close");
+                    response.headers_mut().insert(header::CONNECTION, close);
+                }
+                Ok::<_, Infallible>(response)
+            }
         }),
     );
     let mut http = pin!(http);
     tokio::select! {
         // The client has disconnected or was too slow: there is nothing to report.
         _ = http.as_mut() => return,
-        _ = closed.changed() => http.as_mut().graceful_shutdown(),
+        () = lingered(closing.clone()) => http.as_mut().graceful_shutdown(),
     }
     let _ = http.await;
+}
+
+/// Completes [`LINGER`] after the server was told to stop.
+async fn lingered(mut closing: watch::Receiver<bool>) {
+    // Fails if the server has ended already.
+    let _ = closing.changed().await;
+    sleep(LINGER).await;
 }

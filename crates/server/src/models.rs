@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use burnformer_terminology::Glossary;
@@ -21,6 +21,10 @@ use crate::queue::{Queue, QueueSettings};
 /// Sentences that are being translated by then are finished; the others wait until the model is
 /// loaded again.
 const MAX_HOLD: Duration = Duration::from_secs(2);
+
+/// How long a model that could not be loaded is not tried again. Otherwise each request for it would
+/// read its files, and keep other models from being loaded.
+const RETRY: Duration = Duration::from_secs(5);
 
 /// The source of a model.
 #[derive(Clone)]
@@ -68,8 +72,14 @@ struct Slot {
     source: ModelSource,
     used: AtomicU64,
     state: Mutex<State>,
-    /// If true, the last attempt to load it failed.
-    failed: AtomicBool,
+    /// The last attempt to load it, if that failed.
+    failure: Mutex<Option<Failure>>,
+}
+
+/// A failed attempt to load a model.
+struct Failure {
+    time: Instant,
+    cause: String,
 }
 
 /// A model that is being loaded. Any number of requests may wait for it, and it is loaded even if
@@ -90,6 +100,15 @@ impl Slot {
             State::Loaded(queue) => Some(queue.clone()),
             _ => None,
         }
+    }
+
+    /// The cause of the last attempt's failure, if the model is not to be tried again yet.
+    fn recent_failure(&self) -> Option<String> {
+        let failure = self.failure.lock();
+        let recent = failure
+            .as_ref()
+            .filter(|failure| failure.time.elapsed() < RETRY);
+        recent.map(|failure| failure.cause.clone())
     }
 }
 
@@ -128,7 +147,7 @@ impl Models {
         let mut slots = BTreeMap::new();
         for source in sources {
             let pair = source.pair.clone();
-            let (used, state, failed) = Default::default();
+            let (used, state, failure) = Default::default();
             if slots
                 .insert(
                     pair.clone(),
@@ -136,7 +155,7 @@ impl Models {
                         source,
                         used,
                         state,
-                        failed,
+                        failure,
                     },
                 )
                 .is_some()
@@ -233,13 +252,13 @@ impl Models {
     pub fn failed(&self) -> Option<&LanguagePair> {
         self.slots
             .iter()
-            .find(|(_, slot)| slot.failed.load(Ordering::Relaxed))
+            .find(|(_, slot)| slot.failure.lock().is_some())
             .map(|(pair, _)| pair)
     }
 
     /// Returns the queue of the model for `pair`, after loading the model if necessary, or `None`
     /// if there is no such model. Requests that arrive while the model is being loaded wait for the
-    /// same load.
+    /// same load. If the load fails, further requests fail without another attempt for a while.
     pub async fn queue(
         self: &Arc<Self>,
         pair: &LanguagePair,
@@ -249,12 +268,16 @@ impl Models {
             self.clock.fetch_add(1, Ordering::Relaxed),
             Ordering::Relaxed,
         );
+        let name = slot.source.name.clone();
         let loading = {
             let mut state = slot.state.lock();
             match &*state {
                 State::Loaded(queue) => return Some(Ok(queue.clone())),
                 State::Loading(loading) => loading.clone(),
                 State::Unloaded => {
+                    if let Some(cause) = slot.recent_failure() {
+                        return Some(Err(ServerError::Load { name, cause }));
+                    }
                     let loading = self.clone().load(pair.clone()).boxed().shared();
                     *state = State::Loading(loading.clone());
                     tokio::spawn(loading.clone());
@@ -262,7 +285,6 @@ impl Models {
                 }
             }
         };
-        let name = slot.source.name.clone();
         Some(
             loading
                 .await
@@ -275,7 +297,10 @@ impl Models {
         let slot = &self.slots[&pair];
         self.make_room(slot).await;
         let result = self.load_alone(slot).await;
-        slot.failed.store(result.is_err(), Ordering::Relaxed);
+        *slot.failure.lock() = result.as_ref().err().map(|cause| Failure {
+            time: Instant::now(),
+            cause: cause.clone(),
+        });
         *slot.state.lock() = match &result {
             Ok(queue) => {
                 tracing::info!(%pair, "model loaded");

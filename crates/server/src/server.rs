@@ -44,9 +44,24 @@ impl Server {
     /// Returns [`ServerError`] if there are no models or two for one pair, if listening at the
     /// address fails, or if the origin of `cors` or the URL prefix is not valid.
     pub fn new(settings: ServerSettings) -> Result<Self, ServerError> {
+        let address = settings.listen;
+        let listener = std::net::TcpListener::bind(address)
+            .map_err(|source| ServerError::Listen { address, source })?;
+        Self::with_listener(settings, listener)
+    }
+
+    /// Creates a server on a socket that listens already, such as one that systemd has opened. The
+    /// address in the settings is not used. Connections that arrive while no server runs wait in
+    /// the socket for the next one.
+    ///
+    /// # Errors
+    /// Returns [`ServerError`] like [`Server::new`], or if the socket cannot be used.
+    pub fn with_listener(
+        settings: ServerSettings,
+        listener: std::net::TcpListener,
+    ) -> Result<Self, ServerError> {
         let metrics = Arc::new(Metrics::new());
         let ServerSettings {
-            listen,
             models,
             queue,
             limits,
@@ -70,11 +85,6 @@ impl Server {
             pages: pages(settings.pages.as_deref())?,
         });
         let router = router(service.clone(), settings.cors.as_deref())?;
-        let listener =
-            std::net::TcpListener::bind(listen).map_err(|source| ServerError::Listen {
-                address: listen,
-                source,
-            })?;
         listener.set_nonblocking(true)?;
         let preload = settings.preload;
         let drain = settings.drain;
@@ -97,7 +107,8 @@ impl Server {
 
     /// Answers requests until `stop` completes. Then the server accepts no new connections and
     /// answers the requests that it has accepted, for at most [`drain`](ServerSettings::drain).
-    /// Requests that take longer are cut off and logged.
+    /// Requests that take longer are cut off and logged. Connections without a request are kept for
+    /// a second, for requests on their way, and each answer closes its connection.
     ///
     /// Compute threads may run for another moment, so shut the runtime down with a timeout.
     ///

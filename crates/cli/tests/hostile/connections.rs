@@ -12,19 +12,23 @@ use crate::searches::long_sentences;
 use crate::server::Server;
 use crate::witness::{HEALTH, during};
 
-/// Half-sent requests, and unread answers.
-pub fn check_halves(server: &Server) {
+/// Half-sent requests, and many requests of one connection.
+pub fn halves() -> [String; 4] {
     let whole = hostile().json("/v1/sentences", &long_sentences(5, 190));
     let page = hostile()
         .bytes("GET", "/docs.js", "", "")
         .replace("close", "keep-alive");
-    let page = page.repeat(500);
-    let halves = [
-        "GET /hea",
-        "GET /health HTTP/1.1\r\nhost: a\r\n",
-        &whole[..whole.len() / 2],
-        &page,
-    ];
+    [
+        "GET /hea".into(),
+        "GET /health HTTP/1.1\r\nhost: a\r\n".into(),
+        whole[..whole.len() / 2].into(),
+        page.repeat(500),
+    ]
+}
+
+/// Half-sent requests, and unread answers.
+pub fn check_halves(server: &Server) {
+    let halves = halves();
     let mut open = Vec::new();
     during(server, "half requests", || {
         for number in 0..70 {

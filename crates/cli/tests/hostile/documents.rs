@@ -10,7 +10,7 @@ fn document(text: String, format: &str) -> Value {
 }
 
 /// 499 terms that begin alike, and a text of their first word.
-fn glossary() -> Value {
+pub fn glossary() -> Value {
     let terms: Vec<[String; 2]> = (0..499)
         .map(|number: usize| [format!("{}x{number}", "a ".repeat(96)), "b".to_owned()])
         .collect();
@@ -18,7 +18,7 @@ fn glossary() -> Value {
 }
 
 /// A form with as many fields as its length allows.
-fn many_fields() -> String {
+pub fn many_fields() -> String {
     let kind = "application/x-www-form-urlencoded";
     hostile().bytes("POST", "/translate", kind, &"q=&".repeat(699_000))
 }

@@ -8,6 +8,8 @@ mod connections;
 mod documents;
 mod searches;
 mod server;
+mod siege;
+mod takeover;
 mod witness;
 
 use std::io::Write;

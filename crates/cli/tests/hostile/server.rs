@@ -1,6 +1,8 @@
 //! The program's server with its own models.
 
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::{sleep, spawn};
@@ -16,17 +18,51 @@ pub const END: Duration = Duration::from_secs(15);
 pub struct Server {
     child: Child,
     pub address: String,
+    /// The log without the lines of requests that were answered.
     log: Arc<Mutex<String>>,
+}
+
+/// The surroundings of a server.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The largest number of open files.
+    pub files: usize,
+    /// The socket that the server gets as systemd would pass it, otherwise it opens one.
+    pub socket: Option<&'a TcpListener>,
+    /// If true, the log is written to a full disk.
+    pub is_disk_full: bool,
 }
 
 impl Server {
     /// A server that may open `files` at most.
     pub fn start(files: usize, options: &str) -> Self {
-        let script =
-            format!("ulimit -n {files}; exec \"$0\" serve --listen 0 --log json {options}");
+        let surroundings = Surroundings {
+            files,
+            socket: None,
+            is_disk_full: false,
+        };
+        Self::start_in(surroundings, options)
+    }
+
+    /// A server in these surroundings.
+    pub fn start_in(surroundings: Surroundings, options: &str) -> Self {
+        let Surroundings {
+            files,
+            socket,
+            is_disk_full,
+        } = surroundings;
+        let stdin = socket.map(|socket| Stdio::from(OwnedFd::from(socket.try_clone().unwrap())));
+        let inherit = match socket {
+            Some(_) => "exec 3<&0 0</dev/null; export LISTEN_FDS=1 LISTEN_PID=$$;",
+            None => "",
+        };
+        let log = if is_disk_full { "2>/dev/full" } else { "" };
+        let script = format!(
+            "ulimit -n {files}; {inherit} exec \"$0\" serve --listen 0 --log json {options} {log}"
+        );
         let mut child = Command::new("sh")
             .args(["-c", &script, env!("CARGO_BIN_EXE_burnformer")])
-            .stdin(Stdio::null())
+            .stdin(stdin.unwrap_or_else(Stdio::null))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -44,9 +80,10 @@ impl Server {
         let kept = log.clone();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         spawn(move || {
-            stderr.lines().map_while(Result::ok).for_each(|line| {
+            let lines = stderr.lines().map_while(Result::ok);
+            for line in lines.filter(|line| !line.contains("\"answered\"")) {
                 *kept.lock().unwrap() += &format!("{line}\n");
-            });
+            }
         });
         let server = Self {
             child,
@@ -87,6 +124,18 @@ impl Server {
         self.log.lock().unwrap().contains(text)
     }
 
+    /// The lines of the log with `text`.
+    pub fn logged(&self, text: &str) -> Vec<String> {
+        let log = self.log.lock().unwrap();
+        let lines = log.lines().filter(|line| line.contains(text));
+        lines.map(str::to_owned).collect()
+    }
+
+    /// The number of the process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The processor time that the process has used.
     pub fn processor_time(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
@@ -105,12 +154,7 @@ impl Server {
 
     /// The peak memory of the process in bytes.
     pub fn peak_memory(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))
-            .unwrap();
-        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+        memory(self.process(), "VmHWM:")
     }
 
     /// Checks that the peak memory is below a gigabyte.
@@ -142,6 +186,16 @@ impl Server {
         println!("the end: {took:.2?}");
         assert!(took < END && code == Some(0), "{code:?} after {took:?}");
     }
+}
+
+/// A size in bytes from the status of a process: `VmRSS:` is its memory, `VmHWM:` its peak.
+pub fn memory(process: u32, field: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix(field))
+        .unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
 }
 
 impl Drop for Server {

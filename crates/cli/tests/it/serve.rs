@@ -272,6 +272,30 @@ fn a_model_of_several_target_languages_is_told_that_of_the_pair() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_socket_that_cannot_be_served_is_refused() {
+    use std::os::fd::OwnedFd;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let start = |count: usize, socket: OwnedFd| {
+        let script = format!(
+            "exec 3<&0 0</dev/null; export LISTEN_FDS={count} LISTEN_PID=$$; exec \"$0\" serve"
+        );
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_burnformer")]);
+        let output = command.stdin(Stdio::from(socket)).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let said = start(2, listener.try_clone().unwrap().into());
+    assert!(said.contains("LISTEN_FDS has 2 sockets"), "{said}");
+    let said = start(1, std::fs::File::open("/dev/null").unwrap().into());
+    assert!(said.contains("hint: write ListenStream="), "{said}");
+    let said = start(1, TcpStream::connect(address).unwrap().into());
+    assert!(said.contains("hint: write Accept=no"), "{said}");
+}
+
 /// Each text in the language before it, German and English, of one to four words.
 const SHORT: &str = "de Haus|de Guten Morgen|de Wo wohnst du, Tom?|de Ich bin Toms Gast.|de Tom lernt.|de Aktion:\
     |de Das ist Toms Auto.|de Ja|de Löschen|de Ich habe lange Haare.|en house|en Good morning|en Any date\

@@ -201,6 +201,42 @@ fn a_stopped_server_answers_accepted_requests() {
 }
 
 #[test]
+fn a_stopped_server_answers_requests_that_are_on_their_way() {
+    use std::io::{Read, Write};
+    let mut server = crate::common::server();
+    let address = server.address.trim_start_matches("http://").to_owned();
+    let body = json!({"q": "da", "source": "de", "target": "en"}).to_string();
+    let length = body.len();
+    let request = format!(
+        "POST /translate HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
+    let new = std::net::TcpStream::connect(&address).unwrap();
+    let mut used = std::net::TcpStream::connect(&address).unwrap();
+    used.write_all(request.as_bytes()).unwrap();
+    let mut part = [0; 4096];
+    let size = used.read(&mut part).unwrap();
+    let first = String::from_utf8_lossy(&part[..size]).into_owned();
+    assert!(
+        first.contains("DA") && !first.contains("connection: close"),
+        "{first}"
+    );
+    server.stop();
+    std::thread::sleep(Duration::from_millis(200));
+    for mut stream in [new, used] {
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(
+            answer.contains("DA") && answer.contains("connection: close"),
+            "{answer}"
+        );
+    }
+    let refused = std::net::TcpStream::connect(&address).is_err();
+    assert!(refused, "a stopped server takes no new connection");
+    server.join();
+}
+
+#[test]
 fn slow_clients_are_closed_and_do_not_delay_the_shutdown() {
     use std::io::{Read, Write};
     let mut server = Running::start(Arc::new(Shouting::default()), |settings| {

@@ -80,6 +80,38 @@ fn a_model_is_loaded_once_for_concurrent_requests() {
     }
 }
 
+#[test]
+fn a_model_that_cannot_be_loaded_is_tried_again_after_a_while() {
+    let loads = Counter::default();
+    let counted = loads.clone();
+    let server = Running::start(Arc::new(Shouting::default()), |settings| {
+        settings.preload = false;
+        settings.models[0].load = Arc::new(move || {
+            let is_first = counted.fetch_add(1, Ordering::SeqCst) == 0;
+            if is_first {
+                return Err("damaged".into());
+            }
+            Ok(Arc::new(Shouting::default()))
+        });
+    });
+    let body = json!({"q": "a", "source": "de", "target": "en"});
+    let begun = std::time::Instant::now();
+    for _ in 0..20 {
+        let (status, answer) = server.post("/translate", body.clone());
+        let error = answer["error"].as_str().unwrap();
+        assert!(
+            status == 500 && error.contains("cannot be loaded"),
+            "{error}"
+        );
+    }
+    assert!(begun.elapsed() < Duration::from_secs(4));
+    assert_eq!(loads.load(Ordering::SeqCst), 1);
+    assert_eq!(server.get("/ready").0, 503);
+    std::thread::sleep(Duration::from_millis(5_200).saturating_sub(begun.elapsed()));
+    assert_eq!(server.post("/translate", body).0, 200);
+    assert_eq!(server.get("/ready").0, 200);
+}
+
 type Counter = Arc<AtomicUsize>;
 
 /// Sends a request to `/translate` and closes the connection after `stay`.

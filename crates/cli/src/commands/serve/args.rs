@@ -39,7 +39,8 @@ pub struct Args {
     #[arg(long, value_name = "PAIR=FILE", value_parser = file_of_pair)]
     pub(super) memory: Vec<(LanguagePair, PathBuf)>,
     /// The address on which to listen: an address and a port, or a port of this machine alone; port
-    /// 0 takes a free one. Traffic is not encrypted: leave TLS to a proxy
+    /// 0 takes a free one. A socket of systemd is used instead (LISTEN_FDS). Traffic is not
+    /// encrypted: leave TLS to a proxy
     #[arg(long, default_value = "127.0.0.1:5000", value_name = "ADDRESS:PORT", value_parser = address)]
     pub(super) listen: SocketAddr,
     /// File of API keys, one per line (# starts a comment). Requests need one of them [default: no

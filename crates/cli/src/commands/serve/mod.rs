@@ -1,5 +1,7 @@
 //! `serve`: a server that translates over HTTP.
 
+#[cfg(unix)]
+mod activation;
 mod args;
 mod keys;
 mod log;
@@ -22,7 +24,7 @@ use crate::signals::on_signal;
 /// Returns an error if a model or a file cannot be read, or the address cannot be used.
 pub fn run(args: Args) -> Result<()> {
     let form = args.log;
-    let server = Server::new(settings(args)?)?;
+    let server = listening(settings(args)?)?;
     log::start(form);
     print(format_args!("listening at http://{}", server.address()?))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -34,6 +36,15 @@ pub fn run(args: Args) -> Result<()> {
     // Let the log thread write the last lines.
     std::thread::sleep(Duration::from_millis(50));
     Ok(result?)
+}
+
+/// A server at the socket that a service manager has opened, or else at the address in `settings`.
+fn listening(settings: ServerSettings) -> Result<Server> {
+    #[cfg(unix)]
+    if let Some(listener) = activation::inherited()? {
+        return Ok(Server::with_listener(settings, listener)?);
+    }
+    Ok(Server::new(settings)?)
 }
 
 /// The settings of the server. Reads the files of the models and of the keys.
