@@ -13,7 +13,9 @@
 mod acceleration;
 mod devices;
 mod dist;
+mod fuzz;
 mod growth;
+mod kept;
 mod licences;
 mod lines;
 mod sbom;
@@ -39,7 +41,7 @@ type Entry = (String, &'static str);
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const DEVELOPER_COMMANDS: [(&str, &str); 12] = [
+const DEVELOPER_COMMANDS: [(&str, &str); 13] = [
     (
         "bench",
         "measure speed, alone or beside another framework (--help explains)",
@@ -63,6 +65,10 @@ const DEVELOPER_COMMANDS: [(&str, &str); 12] = [
     (
         "growth",
         "count the steps of all that reads text, and compare them for texts of twice the length; `growth words` runs the tests with \"words\" in their name",
+    ),
+    (
+        "fuzz",
+        "let inputs that a fuzzer makes enter every door, guided by coverage; `fuzz po --minutes 5` takes the doors with \"po\" in their name, --keep chooses inputs for the repository",
     ),
     (
         "check",
@@ -140,6 +146,7 @@ fn main() -> ExitCode {
         "crashes" => interrupted("crash::", &rest),
         "faults" => interrupted("fault::", &rest),
         "growth" => growth::run(&rest),
+        "fuzz" => fuzz::run(&rest),
         "check" => check(&rest),
         "bench" | "study" => run("burnformer-lab", [vec![first], rest].concat()),
         "lines" => {
