@@ -7,15 +7,19 @@
 //! parsed from the source of the binary, and in exchange this program compiles in seconds and never
 //! waits for Burn.
 
+#![forbid(unsafe_code)]
 // `println!` and `eprintln!` panic if their stream fails.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod acceleration;
 mod devices;
 mod dist;
+mod fuzz;
 mod growth;
+mod kept;
 mod licences;
 mod lines;
+mod sanitize;
 mod sbom;
 mod scan;
 mod shell;
@@ -39,7 +43,7 @@ type Entry = (String, &'static str);
 const PROGRAM: &str = include_str!("../../crates/cli/src/program.rs");
 
 /// Commands for developers.
-const DEVELOPER_COMMANDS: [(&str, &str); 13] = [
+const DEVELOPER_COMMANDS: [(&str, &str); 15] = [
     (
         "bench",
         "measure speed, alone or beside another framework (--help explains)",
@@ -67,6 +71,14 @@ const DEVELOPER_COMMANDS: [(&str, &str); 13] = [
     (
         "growth",
         "count the steps of all that reads text, and compare them for texts of twice the length; `growth words` runs the tests with \"words\" in their name",
+    ),
+    (
+        "fuzz",
+        "let inputs that a fuzzer makes enter every door, guided by coverage; `fuzz po --minutes 5` takes the doors with \"po\" in their name, --keep chooses inputs for the repository",
+    ),
+    (
+        "sanitize",
+        "run the tests of unsafe code under AddressSanitizer, ThreadSanitizer and valgrind; `sanitize address` runs one of them",
     ),
     (
         "check",
@@ -145,6 +157,8 @@ fn main() -> ExitCode {
         "faults" => interrupted("fault::", &rest),
         "siege" => siege(&rest),
         "growth" => growth::run(&rest),
+        "fuzz" => fuzz::run(&rest),
+        "sanitize" => sanitize::run(&rest),
         "check" => check(&rest),
         "bench" | "study" => run("burnformer-lab", [vec![first], rest].concat()),
         "lines" => {

@@ -21,8 +21,8 @@ pub fn keep_freed_memory() {
 /// Sets a parameter of the allocator, and returns whether it accepts the value.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn set(parameter: libc::c_int, value: libc::c_int) -> bool {
-    // SAFETY: mallopt only sets parameters of the allocator, is called before any thread starts,
-    // and a value it refuses changes nothing.
+    // SAFETY: mallopt locks the allocator while it sets a parameter, and a value that it refuses
+    // changes nothing.
     unsafe { libc::mallopt(parameter, value) == 1 }
 }
 
@@ -43,11 +43,7 @@ fn largest(accepts: impl Fn(libc::c_int) -> bool) -> bool {
 /// would wait for one another instead. Call it before training. On other systems this does nothing.
 pub fn share_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: mallopt only sets a parameter of the allocator, for arenas that threads have not got
-    // yet.
-    unsafe {
-        libc::mallopt(libc::M_ARENA_MAX, 1);
-    }
+    set(libc::M_ARENA_MAX, 1);
 }
 
 /// Tells the C library of Linux (glibc) to return the freed memory that it keeps to the system.

@@ -48,6 +48,8 @@
 //! assert_eq!(document.finish(), "<p class=x>Une maison <b>rouge</b>.</p>");
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod accelerator;
 mod alignment;
 mod block;

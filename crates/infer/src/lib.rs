@@ -66,6 +66,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![forbid(unsafe_code)]
 // The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../../../README.md"))]
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]

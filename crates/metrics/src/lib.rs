@@ -32,6 +32,7 @@
 //! Deliberately absent: downloads of test sets and tokeniser files, tokenisers that need a
 //! dictionary (`ja-mecab`, `ko-mecab`), and threads.
 
+#![forbid(unsafe_code)]
 // The programs in the README are compiled and run as documentation tests.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 

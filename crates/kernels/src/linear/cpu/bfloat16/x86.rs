@@ -13,11 +13,8 @@ pub(super) fn is_available() -> bool {
 }
 
 /// [`portable::neighbours`] by `vcvtne2ps2bf16`.
-///
-/// # Safety
-/// The processor has the instructions.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
-pub(super) unsafe fn neighbours(row: &[f32], out: &mut [u32]) {
+pub(super) fn neighbours(row: &[f32], out: &mut [u32]) {
     let (lines, rest) = row.as_chunks::<{ 2 * LINE }>();
     let full = lines.len() * LINE;
     for (line, out) in lines.iter().zip(out.chunks_exact_mut(LINE)) {
@@ -34,11 +31,8 @@ pub(super) unsafe fn neighbours(row: &[f32], out: &mut [u32]) {
 }
 
 /// [`portable::interleaved`] by `vcvtne2ps2bf16`.
-///
-/// # Safety
-/// The processor has the instructions.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")]
-pub(super) unsafe fn interleaved(rows: PairedLhs, out: &mut [Slot]) {
+pub(super) fn interleaved(rows: PairedLhs, out: &mut [Slot]) {
     let next_line = rows.apart[1];
     // All of the low numbers are stored before the high ones.
     let order: [u16; 2 * LINE] = std::array::from_fn(|i| (i / 2 + i % 2 * LINE) as u16);
