@@ -60,7 +60,7 @@ fn accelerators_keep_one() {
     );
     // A memory knows the message as the file has it.
     let document = burnformer_documents::Document::parse(&po("E&xit"), Format::Po, None, &|_| true);
-    let document = document.with_memory(&|source, _| {
+    let document = document.with_known_translations(&|source, _| {
         let text = (source == "E&xit").then(|| "B&eenden".to_owned())?;
         Some(burnformer_documents::Remembered {
             text,
