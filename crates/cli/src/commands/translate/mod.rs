@@ -16,7 +16,7 @@ use burnformer_translation::{Leg, Route, translation_memory};
 use self::args::files;
 use self::reading::Reading;
 use super::shortlist;
-use crate::memory::{Remedy, with_remedy};
+use crate::allocator::{Remedy, with_remedy};
 use crate::output::{note, note_terminal, say, wrong_usage};
 use crate::signals;
 pub use args::Args;
