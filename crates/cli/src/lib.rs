@@ -29,6 +29,7 @@ pub use burnformer_translation as translation;
 
 cfg_if::cfg_if! {
     if #[cfg(feature = "program")] {
+        pub mod allocator;
         mod commands;
         pub mod configuration;
         mod conversion;
@@ -36,7 +37,6 @@ cfg_if::cfg_if! {
         pub mod embedded;
         pub mod files_in_use;
         mod line_warnings;
-        pub mod memory;
         pub mod mpi;
         pub mod named;
         mod new_model;

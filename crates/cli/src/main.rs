@@ -10,10 +10,10 @@
 use std::env;
 use std::process::ExitCode;
 
-use burnformer::memory;
+use burnformer::allocator;
 
 #[global_allocator]
-static MEMORY: memory::Allocator = memory::Allocator;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> ExitCode {
     burnformer::run(env::args_os()).into()

@@ -3,9 +3,10 @@
 //! Random choices are made from the same hashes, as a function of (seed, purpose, epoch), without
 //! hidden state.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
@@ -27,8 +28,26 @@ pub(crate) fn key_of(parts: &[&[u8]]) -> Key {
     hasher.finalize().into()
 }
 
+/// The SHA-256 of files. Each file is read once, however often its key is needed.
+///
+/// They belong to one preparation, in which the files do not change.
+#[derive(Debug, Default)]
+pub struct FileKeys(HashMap<PathBuf, Key>);
+
+impl FileKeys {
+    /// Returns the SHA-256 of the file's raw bytes.
+    pub(crate) fn key(&mut self, path: &Path) -> Result<Key, TextError> {
+        if let Some(known) = self.0.get(path) {
+            return Ok(*known);
+        }
+        let key = file_key(path)?;
+        self.0.insert(path.into(), key);
+        Ok(key)
+    }
+}
+
 /// SHA-256 of a file's raw bytes, streamed.
-pub(crate) fn file_key(path: &Path) -> Result<Key, TextError> {
+fn file_key(path: &Path) -> Result<Key, TextError> {
     let file = File::open(path).map_err(|cause| open_error(path, cause))?;
     let mut hasher = Sha256::new();
     io::copy(&mut BufReader::with_capacity(1 << 18, file), &mut hasher)
@@ -70,6 +89,17 @@ mod tests {
         // SHA-256 of "abc", FIPS 180-2, appendix B.1.
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(hex(&file_key(file.path()).unwrap()), expected);
+    }
+
+    #[test]
+    fn a_file_is_read_once_for_its_key() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_owned();
+        let mut keys = FileKeys::default();
+        let key = keys.key(&path).unwrap();
+        file.close().unwrap();
+        assert_eq!(keys.key(&path).unwrap(), key);
+        assert!(FileKeys::default().key(&path).is_err());
     }
 
     fn shuffled(seed: u64, epoch: u64) -> Vec<u32> {

@@ -53,6 +53,7 @@ pub use cleaning_report::CleaningReport;
 pub use context::ContextSettings;
 pub use corpus::{CorpusPaths, LineReader, ParallelReader, TextError, Utf8Policy};
 pub use error::{DataError, Result};
+pub use hash::FileKeys;
 pub use pair_sample::PairSample;
 pub use prepare::{
     PrepareSettings, Prepared, Progress, Stage, TokenizerSource, TokenizerTraining, prepare,

@@ -10,7 +10,7 @@ use crate::clean::CleaningSettings;
 use crate::cleaning_report::CleaningReport;
 use crate::corpus::{CorpusPaths, LinePair, ParallelReader, TextError, Utf8Policy, is_pipe};
 use crate::error::Result;
-use crate::hash::{Key, file_key, hex, key_of};
+use crate::hash::{FileKeys, Key, hex, key_of};
 use crate::pair_sample::PairSample;
 use crate::tokenizer::{Tokenizer, TokenizerSettings, TokenizerTrainer, Tokenizers};
 use crate::write::{make_folder, write_atomically};
@@ -108,17 +108,21 @@ pub struct Prepared {
 }
 
 /// Tokenises a corpus, and trains the tokeniser if the settings ask for it. A second call with the
-/// same text and settings reads both from the cache folder. `progress` is called every few thousand
-/// lines.
+/// same text and settings reads both from the cache folder. `keys` has the keys of files that were
+/// read before. `progress` is called every few thousand lines.
 ///
 /// # Errors
 /// Returns any [`DataError`](crate::DataError) that reading, training, cleaning or writing causes.
 /// Damaged cache files are built again without an error.
-pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -> Result<Prepared> {
+pub fn prepare(
+    settings: &PrepareSettings,
+    keys: &mut FileKeys,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Prepared> {
     settings.cleaning.validate()?;
-    let text = text_key(&settings.corpus)?;
+    let text = text_key(&settings.corpus, keys)?;
     make_folder(&settings.cache_dir)?;
-    let (tokenizers, tokenizer_reused) = tokenizers(settings, progress)?;
+    let (tokenizers, tokenizer_reused) = tokenizers(settings, keys, progress)?;
     tokenizers.special_ids()?;
     let (corpus, pairs, corpus_reused) = tokenized(settings, &text, &tokenizers, progress)?;
     let report = corpus.report().clone();
@@ -137,15 +141,15 @@ pub fn prepare(settings: &PrepareSettings, progress: &mut dyn FnMut(Progress)) -
 ///
 /// # Errors
 /// Returns [`TextError::NotRepeatable`] for a pipe, and an error if a file cannot be read.
-fn text_key(corpus: &CorpusPaths) -> Result<Key> {
+fn text_key(corpus: &CorpusPaths, keys: &mut FileKeys) -> Result<Key> {
     let kind: &[u8] = match corpus {
         CorpusPaths::Pair { .. } => b"pair",
         CorpusPaths::Tsv { .. } => b"tsv",
         CorpusPaths::Reversed { reversed } => {
-            return Ok(key_of(&[b"reversed", &text_key(reversed)?]));
+            return Ok(key_of(&[b"reversed", &text_key(reversed, keys)?]));
         }
         CorpusPaths::Documents { documents } => {
-            return Ok(key_of(&[b"documents", &text_key(documents)?]));
+            return Ok(key_of(&[b"documents", &text_key(documents, keys)?]));
         }
     };
     let files = corpus.files();
@@ -154,7 +158,7 @@ fn text_key(corpus: &CorpusPaths) -> Result<Key> {
     }
     let keys = files
         .into_iter()
-        .map(file_key)
+        .map(|path| keys.key(path))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(key_of(&[RECIPE, kind, keys.as_flattened()]))
 }
@@ -166,6 +170,7 @@ fn json(settings: &impl Serialize) -> Vec<u8> {
 
 fn tokenizers(
     settings: &PrepareSettings,
+    keys: &mut FileKeys,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Tokenizers, bool)> {
     match &settings.tokenizer {
@@ -189,23 +194,24 @@ fn tokenizers(
                 utf8: settings.cleaning.utf8,
                 cache_dir: settings.cache_dir.clone(),
             };
-            train_tokenizers(&training, progress)
+            train_tokenizers(&training, keys, progress)
         }
     }
 }
 
 /// Trains tokenisers, or finds those that were trained on the same texts with the same settings in
-/// the cache folder. Returns whether they were found.
+/// the cache folder. Returns whether they were found. `keys` as in [`prepare`].
 ///
 /// # Errors
 /// Returns any [`DataError`](crate::DataError) that reading, training or writing causes.
 pub fn train_tokenizers(
     training: &TokenizerTraining,
+    keys: &mut FileKeys,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Tokenizers, bool)> {
     training.settings.validate()?;
     make_folder(&training.cache_dir)?;
-    let name = format!("tokenizer-{}", &hex(&training_key(training)?)[..16]);
+    let name = format!("tokenizer-{}", &hex(&training_key(training, keys)?)[..16]);
     let base = training.cache_dir.join(name);
     if let Some(found) = cached_tokenizers(&base, training.settings.joint) {
         return Ok((found, true));
@@ -216,8 +222,8 @@ pub fn train_tokenizers(
 }
 
 /// Returns a key made from the texts and the settings of a training.
-fn training_key(training: &TokenizerTraining) -> Result<Key> {
-    let texts = training.corpora.iter().map(text_key);
+fn training_key(training: &TokenizerTraining, keys: &mut FileKeys) -> Result<Key> {
+    let texts = training.corpora.iter().map(|corpus| text_key(corpus, keys));
     let texts = texts.collect::<Result<Vec<_>>>()?;
     let settings = json(&training.settings);
     let utf8 = json(&training.utf8);

@@ -35,8 +35,8 @@
 pub mod archive;
 mod folder;
 mod identity;
-mod memory;
 mod read;
+mod reserve;
 mod temporary;
 mod user_cache;
 
@@ -48,8 +48,8 @@ use std::time::Duration;
 
 pub use folder::{FolderLock, NewFolder, leftovers, owner_of, remove_folder};
 pub use identity::FileId;
-pub use memory::{is_refusable, try_reserve};
 pub use read::{FileKind, ReadError, ReadProblem, read_to_end, read_whole};
+pub use reserve::{is_refusable, try_reserve};
 pub use temporary::{Readers, Temporary, remove_leftovers, write, write_with};
 pub use user_cache::user_cache;
 

@@ -94,7 +94,7 @@ pub use attention::{
 };
 pub use batching::Batching;
 pub use burnformer_terminology::{
-    Glossary, GlossaryError, MAX_TERMS, MemoryMatch, Term, TranslationMemory,
+    FuzzyMatch, Glossary, GlossaryError, MAX_TERMS, Term, TranslationMemory,
 };
 pub use burnformer_text::find_language;
 pub use calibration::Calibration;

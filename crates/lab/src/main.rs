@@ -43,7 +43,7 @@ enum Command {
 
 /// The allocator, which counts allocations for the benchmark of layers.
 #[global_allocator]
-static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
+static ALLOCATOR: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 fn main() -> ExitCode {
     burnformer_core::allocator::keep_freed_memory();
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<()> {
     match command {
-        Command::Bench(args) => bench::run(args, &MEMORY),
+        Command::Bench(args) => bench::run(args, &ALLOCATOR),
         Command::Study(args) => study_command::run(args),
     }
 }

@@ -9,10 +9,10 @@
 
 mod compute;
 mod error;
-mod memory;
 mod options;
 mod requests;
 mod results;
+mod translation_memory;
 mod translations;
 mod translator;
 
@@ -77,7 +77,7 @@ fn _burnformer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MODELS", burnformer::embedded::PAIRS.to_vec())?;
     module.add("OPTIONS", options::names())?;
     module.add("BurnformerError", module.py().get_type::<BurnformerError>())?;
-    module.add_class::<memory::Memory>()?;
+    module.add_class::<translation_memory::Memory>()?;
     module.add_class::<translator::Translator>()?;
     module.add_class::<translations::Translations>()?;
     module.add_function(wrap_pyfunction!(detect, module)?)?;

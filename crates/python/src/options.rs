@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value};
 
-use crate::memory::Memory;
+use crate::translation_memory::Memory;
 
 /// The keywords that are not keys of `generation.json`.
 const OF_CALL: &str = "batch_size batch_tokens longest truncate source_language target_language zero_shot glossary memory shortlist";

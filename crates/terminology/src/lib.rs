@@ -28,13 +28,13 @@ mod error;
 mod file;
 mod finder;
 mod glossary;
-mod memory;
+mod translation_memory;
 
 pub use entry::Entry;
 pub use error::{EntryProblem, GlossaryError};
 pub use file::rows;
 pub use glossary::{Glossary, MAX_TERMS, Term, longest, wanted};
-pub use memory::{MemoryMatch, TranslationMemory};
+pub use translation_memory::{FuzzyMatch, TranslationMemory};
 
 /// Maximum number of characters in a term.
 pub const MAX_CHARACTERS: usize = 200;

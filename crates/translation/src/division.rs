@@ -70,7 +70,7 @@ pub struct Division<'a> {
     /// [`Cascade::fits`] does. Longer ones are cut at clauses.
     pub fits: &'a dyn Fn(&str) -> bool,
     /// The translation memory from the source into the target language: it takes a message and its
-    /// context, as [`Document::with_memory`] does.
+    /// context, as [`Document::with_known_translations`] does.
     pub memory: &'a dyn Fn(&str, &str) -> Option<Remembered>,
 }
 
@@ -108,7 +108,9 @@ impl Division<'_> {
             [Some(from), Some(into)] => Writing::between(from, into),
             _ => None,
         };
-        document.with_writing(writing).with_memory(self.memory)
+        document
+            .with_writing(writing)
+            .with_known_translations(self.memory)
     }
 }
 

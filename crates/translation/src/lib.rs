@@ -5,7 +5,7 @@
 //! translations. A [`Pivot`] does so with sentences that two models translate in a row.
 //! [`translate`] joins all three along a [`Route`]: with one
 //! [`Translator`](burnformer_infer::Translator), or with two and a language between.
-//! [`memory_files`] reads translation memories.
+//! [`translation_memory`] reads translation memories.
 //!
 //! The trade-off: *rounds are driven from outside*. A server queues the sentences of many requests
 //! together, and a page translates in a worker. So [`Rounds`] and [`Pivot`] call no translator, and
@@ -19,12 +19,12 @@ mod division;
 mod document;
 #[cfg(feature = "translator")]
 mod error;
-#[cfg(feature = "translator")]
-pub mod memory_files;
 mod pivot;
 mod rounds;
 #[cfg(feature = "translator")]
 mod route;
+#[cfg(feature = "translator")]
+pub mod translation_memory;
 
 pub use division::{Cascade, Division, Model};
 #[cfg(feature = "translator")]

@@ -57,9 +57,8 @@ impl Pivot {
         second.collect()
     }
 
-    /// Returns a result for each sentence: those of `translated` for the
-    /// [`unknown`](Self::unknown) ones, and `known` of each other one and its translation in the
-    /// memory.
+    /// Returns a result for each sentence: for the [`unknown`](Self::unknown) sentences the results
+    /// `translated`, and for each other sentence `known` of it and its translation in the memory.
     ///
     /// # Panics
     /// Panics if there are fewer of `translated` than unknown sentences.

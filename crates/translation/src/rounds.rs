@@ -243,7 +243,7 @@ impl PendingRound {
     /// unwind.
     ///
     /// # Panics
-    /// Panics if the number differs from that of the sentences.
+    /// Panics if the numbers of translations and sentences differ.
     pub fn accept(self, translations: Vec<Vec<Translated>>, check: &dyn Fn()) -> Rounds {
         let Self {
             mut rounds,

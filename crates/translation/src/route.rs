@@ -36,7 +36,7 @@ impl Model for Leg<'_> {
     }
 }
 
-/// One translator, or two of which the second translates what the first returns.
+/// One translator, or two in a row: the second translates what the first returns.
 ///
 /// The glossary and the memory are those in the options of [`first`](Self::first). They translate
 /// from its source language into the target language of the last translator.
@@ -114,7 +114,7 @@ impl<'a> Route<'a> {
         Ok(answers)
     }
 
-    /// The links between `text` and `sentence`, of which it is the translation: through `middle`, if
+    /// The links between `sentence` and its translation `text`: through `middle`, if
     /// a translator has translated the sentence into the language between.
     fn links(&self, sentence: &Sentence, middle: Option<&Answer>, text: &str) -> Result<Vec<Link>> {
         let Leg {
@@ -212,8 +212,8 @@ pub struct Answer {
 }
 
 impl Leg<'_> {
-    /// Translates `requests`. A model that reads previous translations reads those of the requests before
-    /// a request, if these are its context.
+    /// Translates `requests`. If the requests before a request are its context, a model that reads
+    /// previous translations reads their translations.
     fn translate(&self, mut requests: Vec<TextRequest>) -> Result<Vec<Translation>> {
         let reads_targets = self.translator.context().is_some_and(|it| it.target > 0);
         if !reads_targets {

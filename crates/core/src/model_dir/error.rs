@@ -30,7 +30,7 @@ pub enum ModelDirProblem {
     #[error(
         "does not fit into the free memory; free some, or take the model in int8 or another machine"
     )]
-    Memory,
+    OutOfMemory,
     /// The folder does not exist.
     #[error("no such folder; give a model directory, such as runs/NAME/best")]
     NoDirectory,
@@ -118,7 +118,7 @@ impl ModelDirProblem {
 impl ModelDirError {
     pub(crate) fn io(path: &Path, cause: io::Error) -> Self {
         let problem = if cause.kind() == io::ErrorKind::OutOfMemory {
-            ModelDirProblem::Memory
+            ModelDirProblem::OutOfMemory
         } else {
             ModelDirProblem::Io(cause)
         };

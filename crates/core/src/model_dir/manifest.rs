@@ -164,7 +164,7 @@ pub(super) fn read_tensors_checked(source: Source, name: &str) -> Result<StoredT
         }
     });
     if let Err(ModelDirError {
-        problem: ModelDirProblem::Io(_) | ModelDirProblem::Memory,
+        problem: ModelDirProblem::Io(_) | ModelDirProblem::OutOfMemory,
         ..
     }) = tensors
     {
@@ -207,7 +207,7 @@ fn read_up_to(path: &Path, file: impl Read, size: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     burnformer_files::try_reserve(&mut bytes, size)
-        .map_err(|_| ModelDirProblem::Memory.at(path))?;
+        .map_err(|_| ModelDirProblem::OutOfMemory.at(path))?;
     file.take(size as u64)
         .read_to_end(&mut bytes)
         .map_err(|e| ModelDirError::io(path, e))?;

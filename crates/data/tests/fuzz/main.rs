@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use burnformer_data::corpus::MAX_LINE_BYTES;
 use burnformer_data::{
-    CleaningSettings, CorpusPaths, LineReader, ParallelReader, PrepareSettings, TextError,
-    Tokenizer, TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
+    CleaningSettings, CorpusPaths, FileKeys, LineReader, ParallelReader, PrepareSettings,
+    TextError, Tokenizer, TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -265,7 +265,7 @@ impl Cache {
             cleaning: CleaningSettings::default(),
             cache_dir: self.folder.path().join("cache"),
         };
-        prepare(&settings, &mut |_| ()).unwrap()
+        prepare(&settings, &mut FileKeys::default(), &mut |_| ()).unwrap()
     }
 
     fn token_file(&self) -> std::path::PathBuf {

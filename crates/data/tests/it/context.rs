@@ -6,7 +6,7 @@ use std::path::Path;
 use burnformer_data::corpus::read_documents;
 use burnformer_data::special::SEPARATOR_TOKEN;
 use burnformer_data::{
-    Batch, BatchSampler, CleaningSettings, ContextSettings, CorpusPaths, PrepareSettings,
+    Batch, BatchSampler, CleaningSettings, ContextSettings, CorpusPaths, FileKeys, PrepareSettings,
     SamplerSettings, TextError, TokenizedCorpus, TokenizerSettings, TokenizerSource,
     TokenizerTraining, Tokenizers, Utf8Policy, prepare, train_tokenizers,
 };
@@ -71,7 +71,9 @@ fn tokenizers(folder: &Path, special: &[&str]) -> Tokenizers {
         utf8: Utf8Policy::Error,
         cache_dir: folder.join("cache"),
     };
-    train_tokenizers(&training, &mut |_| ()).unwrap().0
+    train_tokenizers(&training, &mut FileKeys::default(), &mut |_| ())
+        .unwrap()
+        .0
 }
 
 /// The files of the documents, with `between` on a line between two on both sides.
@@ -107,7 +109,9 @@ fn corpus(folder: &Path, paths: CorpusPaths, tokenizers: &Tokenizers) -> Tokeniz
         cleaning: cleaning(),
         cache_dir: folder.join("cache"),
     };
-    prepare(&settings, &mut |_| ()).unwrap().corpus
+    prepare(&settings, &mut FileKeys::default(), &mut |_| ())
+        .unwrap()
+        .corpus
 }
 
 fn all(corpus: &TokenizedCorpus) -> Vec<(Vec<u32>, Vec<u32>)> {

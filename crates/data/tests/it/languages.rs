@@ -4,8 +4,8 @@ use std::fs;
 
 use burnformer_data::tokenizer::TokenizerTrainer;
 use burnformer_data::{
-    CorpusPaths, DataError, TokenizedCorpus, Tokenizer, TokenizerError, TokenizerSettings,
-    TokenizerTraining, Utf8Policy, train_tokenizers,
+    CorpusPaths, DataError, FileKeys, TokenizedCorpus, Tokenizer, TokenizerError,
+    TokenizerSettings, TokenizerTraining, Utf8Policy, train_tokenizers,
 };
 
 fn settings(vocab_size: usize) -> TokenizerSettings {
@@ -104,7 +104,9 @@ fn a_tokeniser_learns_from_all_texts_and_is_found_again() {
         utf8: Utf8Policy::Error,
         cache_dir: folder.path().join("cache"),
     };
-    let train = |training: &TokenizerTraining| train_tokenizers(training, &mut |_| ()).unwrap();
+    let train = |training: &TokenizerTraining| {
+        train_tokenizers(training, &mut FileKeys::default(), &mut |_| ()).unwrap()
+    };
     let (first, reused) = train(&training);
     assert!(!reused && first.is_joint());
     for word in ["▁house", "▁Garten", ">>de<<"] {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use burnformer_data::{
-    BatchSampler, CleaningSettings, CorpusPaths, DataError, PrepareSettings, Prepared, Rank,
-    SamplerSettings, Stage, Tokenizer, TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
+    BatchSampler, CleaningSettings, CorpusPaths, DataError, FileKeys, PrepareSettings, Prepared,
+    Progress, Rank, SamplerSettings, Stage, Tokenizer, TokenizerSettings, TokenizerSource,
+    Utf8Policy, prepare,
 };
 use tempfile::TempDir;
 
@@ -37,7 +38,7 @@ impl Bench {
     }
 
     fn run(&self) -> Prepared {
-        prepare(&self.settings, &mut |_| ()).unwrap()
+        prepare(&self.settings, &mut FileKeys::default(), &mut |_| ()).unwrap()
     }
 
     fn cached(&self, end: &str) -> PathBuf {
@@ -326,10 +327,10 @@ fn a_saved_tokenizer_can_be_loaded_instead_of_trained() {
 fn progress_counts_every_line_of_every_stage() {
     let bench = Bench::new();
     let mut last = HashMap::new();
-    prepare(&bench.settings, &mut |progress| {
+    let mut note = |progress: Progress| {
         last.insert(progress.stage, progress.lines);
-    })
-    .unwrap();
+    };
+    prepare(&bench.settings, &mut FileKeys::default(), &mut note).unwrap();
     assert_eq!(
         last,
         HashMap::from([

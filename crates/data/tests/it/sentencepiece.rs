@@ -6,8 +6,9 @@
 use std::path::Path;
 
 use burnformer_data::{
-    CleaningSettings, CorpusPaths, DataError, PrepareSettings, Prepared, SpecialIds, Tokenizer,
-    TokenizerError, TokenizerFiles, TokenizerSource, TokenizerSpecialIds, Tokenizers, prepare,
+    CleaningSettings, CorpusPaths, DataError, FileKeys, PrepareSettings, Prepared, SpecialIds,
+    Tokenizer, TokenizerError, TokenizerFiles, TokenizerSource, TokenizerSpecialIds, Tokenizers,
+    prepare,
 };
 
 const MODEL: &[u8] = include_bytes!("../fixtures/ten.spm");
@@ -218,7 +219,7 @@ fn prepared(tokenizers: Tokenizers) -> Result<Prepared, DataError> {
         cleaning: CleaningSettings::default(),
         cache_dir: folder.path().join("cache"),
     };
-    prepare(&settings, &mut |_| {})
+    prepare(&settings, &mut FileKeys::default(), &mut |_| {})
 }
 
 #[test]

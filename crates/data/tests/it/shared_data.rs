@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use burnformer_data::{
-    BatchSampler, CleaningSettings, CorpusPaths, LineReader, PrepareSettings, SamplerSettings,
-    TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
+    BatchSampler, CleaningSettings, CorpusPaths, FileKeys, LineReader, PrepareSettings,
+    SamplerSettings, TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
 };
 
 /// The folder of a corpus beside the repository, if it is there.
@@ -43,9 +43,9 @@ fn padding_share(name: &str, languages: [&str; 2], vocab_size: usize) -> Option<
     let folder = data(name)?;
     let cache = tempfile::tempdir().unwrap();
     let settings = settings(&folder, languages, vocab_size, cache.path());
-    let first = prepare(&settings, &mut |_| ()).unwrap();
+    let first = prepare(&settings, &mut FileKeys::default(), &mut |_| ()).unwrap();
     assert_eq!(first.tokenizers.source.vocab_size(), vocab_size);
-    let second = prepare(&settings, &mut |_| ()).unwrap();
+    let second = prepare(&settings, &mut FileKeys::default(), &mut |_| ()).unwrap();
     assert!(second.tokenizer_reused && second.corpus_reused);
     assert_eq!(first.report, second.report);
     let sampler = BatchSampler::new(Arc::new(second.corpus), SamplerSettings::default()).unwrap();
@@ -76,6 +76,7 @@ fn a_vocabulary_of_one_corpus_spells_another_without_loss() {
     let cache = tempfile::tempdir().unwrap();
     let prepared = prepare(
         &settings(&multi30k, ["de", "en"], 8_000, cache.path()),
+        &mut FileKeys::default(),
         &mut |_| (),
     )
     .unwrap();

@@ -82,7 +82,10 @@ impl Document {
     /// and context (PO's `msgctxt`, a key, or an XLIFF unit's name), except plurals. Filled
     /// messages are no longer pending. A message with XLIFF's or TMX's own tags is passed with
     /// them, and is filled only with a text that has the same tags.
-    pub fn with_memory(mut self, translation: &dyn Fn(&str, &str) -> Option<Remembered>) -> Self {
+    pub fn with_known_translations(
+        mut self,
+        translation: &dyn Fn(&str, &str) -> Option<Remembered>,
+    ) -> Self {
         for message in self.messages.iter_mut().filter(|it| !it.slot.is_plural) {
             message.remember(translation);
         }

@@ -327,12 +327,14 @@ fn answered(seed: u64) -> Vec<(&'static str, Format, String, Vec<String>)> {
         let memory: HashMap<String, &String> = sources.zip(&answers).collect();
         let text = [before, &messages, after].concat();
         let document = Document::try_parse(&text, format, [Some("en"), None], &[], &|_| true);
-        let document = document.unwrap().with_memory(&|source: &str, _: &str| {
-            memory.get(source.trim()).map(|answer| Remembered {
-                text: answer.to_string(),
-                is_sure: true,
-            })
-        });
+        let document = document
+            .unwrap()
+            .with_known_translations(&|source: &str, _: &str| {
+                memory.get(source.trim()).map(|answer| Remembered {
+                    text: answer.to_string(),
+                    is_sure: true,
+                })
+            });
         assert!(document.pending().is_empty(), "{kind}");
         all.push((kind, format, document.finish(), answers));
     }

@@ -177,7 +177,8 @@ fn a_memory_answers_whole_messages_without_the_flag_but_no_plurals() {
             is_sure: source != "Open",
         })
     };
-    let document = Document::parse(PO[0], Format::Po, Some("en"), &|_| true).with_memory(&known);
+    let document =
+        Document::parse(PO[0], Format::Po, Some("en"), &|_| true).with_known_translations(&known);
     let pending: Vec<String> = document.pending().into_iter().map(|it| it.text).collect();
     assert_eq!(pending, ["One file", "%d \"good\" files"]);
     let text = document.finish();

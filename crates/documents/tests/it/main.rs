@@ -15,7 +15,6 @@ mod markdown;
 mod messages;
 mod notes;
 mod office;
-mod office_parts;
 mod others;
 mod pages;
 mod plurals;

@@ -1,7 +1,11 @@
 //! Office documents: untranslated bytes stay unchanged, and words keep their runs.
 
 mod archives;
+mod discovery;
 mod fields;
+mod language;
+mod others;
+mod parts;
 mod styles;
 
 use std::io::{Cursor, Read, Write};
@@ -220,95 +224,6 @@ fn slides_open_documents_and_books_keep_what_is_not_text() {
     }
 }
 
-/// Word on the web gives the document a number. Text outside of runs is not shown, but stays.
-#[test]
-fn a_document_names_the_language_of_its_translation() {
-    use OfficeKind::{Docx, Epub, OpenDocument, Pptx};
-    let word =
-        "<w:p><w:r><w:rPr><w:lang w:val=\"en-GB\"/></w:rPr><w:t>xml:lang=\"en\"</w:t></w:r></w:p>";
-    let styles = "<w:styles><w:lang w:val=\"en-US\" w:eastAsia=\"zh-CN\"/><w:style w:val=\"en\"/></w:styles>";
-    let slide = "<a:p><a:r><a:rPr lang=\"en-US\" altLang='en-US'/><a:t>A</a:t></a:r></a:p>";
-    let open = "<x><s:t fo:language=\"en\" fo:country=\"US\" c:language-asian=\"zh\"/><text:p>A</text:p></x>";
-    let book =
-        "<html xml:lang=\"EN\" lang='en_GB'><p lang=\"eng\">A <i lang=\"fr\">B</i></p></html>";
-    let list = "<package xml:lang=\"en\"><dc:title>A</dc:title><dc:language id=\"l\">en-GB</dc:language></package>";
-    for (kind, files, into, changes) in [
-        (
-            Docx,
-            vec![("word/document.xml", word), ("word/styles.xml", styles)],
-            "pt-BR",
-            vec![
-                ("w:lang w:val=\"en-GB", "w:lang w:val=\"pt-BR"),
-                ("w:lang w:val=\"en-US", "w:lang w:val=\"pt-BR"),
-            ],
-        ),
-        (
-            Pptx,
-            vec![
-                ("ppt/presentation.xml", "<a/>"),
-                ("ppt/slides/slide1.xml", slide),
-            ],
-            "de",
-            vec![(" lang=\"en-US", " lang=\"de")],
-        ),
-        (
-            OpenDocument,
-            vec![("content.xml", open)],
-            "de",
-            vec![(
-                "fo:language=\"en\" fo:country=\"US\"",
-                "fo:language=\"de\" fo:country=\"none\"",
-            )],
-        ),
-        (
-            OpenDocument,
-            vec![("content.xml", open)],
-            "pt-BR",
-            vec![("\"en\"", "\"pt\""), ("\"US\"", "\"BR\"")],
-        ),
-        (
-            Epub,
-            vec![
-                ("META-INF/container.xml", "<a/>"),
-                ("a.xhtml", book),
-                ("a.opf", list),
-            ],
-            "zh-Hans",
-            vec![
-                ("\"EN\"", "\"zh-Hans\""),
-                ("'en_GB'", "'zh_Hans'"),
-                ("\"eng\"", "\"zh-Hans\""),
-                ("xml:lang=\"en\">", "xml:lang=\"zh-Hans\">"),
-                (">en-GB<", ">zh-Hans<"),
-            ],
-        ),
-    ] {
-        let bytes = archive(&files);
-        let office = Office::read(bytes.clone(), kind).unwrap();
-        let html = office.html();
-        for languages in [[None; 2], [Some("en"), None], [Some("fr"), Some(into)]] {
-            assert_eq!(office.write(&html, languages), bytes);
-        }
-        assert_eq!(
-            office.write(&html, [Some("en"), Some(into)]),
-            bytes,
-            "no word changed"
-        );
-        let written = office.write(
-            &html.replace('A', "Ä").replace("xml:", "XML:"),
-            [Some("en-US"), Some(into)],
-        );
-        for (name, xml) in files {
-            let expected = changes
-                .iter()
-                .fold(xml.to_string(), |xml, (from, to)| xml.replace(from, to));
-            let expected = expected.replace(">A", ">Ä").replace(">xml:", ">XML:");
-            let written = file(&written, name).replace(" xml:space=\"preserve\"", "");
-            assert_eq!(written, expected, "{name}");
-        }
-    }
-}
-
 /// python-pptx 1.0.2 reads one address a run.
 #[test]
 fn a_link_of_a_slide_stays_around_its_words() {
@@ -363,82 +278,7 @@ fn a_link_of_a_slide_stays_around_its_words() {
     }
 }
 
-/// openpyxl 3.1 writes the comments of a sheet as `xl/comments/comment1.xml`.
-#[test]
-fn files_are_found_by_their_types_and_not_by_their_names() {
-    use OfficeKind::{Docx, Epub, OpenDocument, Xlsx};
-    let types = |program: &str, parts: &[(&str, &str)]| {
-        let parts = parts.iter().map(|(name, kind)| {
-            format!("<Override PartName=\"/{name}\" ContentType=\"application/vnd.openxmlformats-officedocument.{program}.{kind}+xml\"/>")
-        });
-        format!("<Types>{}</Types>", parts.collect::<String>())
-    };
-    let excel = types(
-        "spreadsheetml",
-        &[("b.xml", "sheet.main"), ("c/d.xml", "comments")],
-    );
-    let word = types(
-        "wordprocessingml",
-        &[("b.xml", "template.main"), ("c/d.xml", "footer")],
-    );
-    let core = "<Types><Override PartName=\"/c/d.xml\" ContentType=\"application/vnd.openxmlformats-package.core-properties+xml\"/>\
-                <Override PartName=\"/b.xml\" ContentType=\"application/vnd.ms-word.document.macroEnabled.main+xml\"/></Types>";
-    let list = "<package><manifest><item href=\"d.xml\" media-type=\"application/xhtml+xml\"/></manifest></package>";
-    let contents = "<ncx><navMap><navPoint><navLabel><text>one dog</text></navLabel></navPoint></navMap></ncx>";
-    for (kind, list, name, xml) in [
-        (
-            Xlsx,
-            ("[Content_Types].xml", excel.as_str()),
-            "c/d.xml",
-            "<comments><comment><text><t>one dog</t></text></comment></comments>",
-        ),
-        (
-            Docx,
-            ("[Content_Types].xml", &word),
-            "c/d.xml",
-            "<w:ftr><w:p><w:r><w:t>one dog</w:t></w:r></w:p></w:ftr>",
-        ),
-        (
-            Docx,
-            ("[Content_Types].xml", core),
-            "c/d.xml",
-            "<c><dc:title>one dog</dc:title><dc:creator>a man</dc:creator></c>",
-        ),
-        (
-            Epub,
-            ("c/x.opf", list),
-            "c/d.xml",
-            "<html><body><p>one dog</p></body></html>",
-        ),
-        (Epub, ("c/x.opf", list), "toc.ncx", contents),
-        (
-            OpenDocument,
-            ("content.xml", "<a/>"),
-            "meta.xml",
-            "<m><dc:title>one dog</dc:title></m>",
-        ),
-        (
-            OpenDocument,
-            ("content.xml", "<a/>"),
-            "Object 1/content.xml",
-            "<m><text:p>one dog</text:p></m>",
-        ),
-        // OpenOffice 3.1 names the grammar of a formula.
-        (
-            OpenDocument,
-            ("content.xml", "<a/>"),
-            "Object 1/content.xml",
-            "<!DOCTYPE m PUBLIC \"-//OpenOffice.org//DTD Modified W3C MathML 1.01//EN\" \"math.dtd\">\n<m><text:p>one dog</text:p></m>",
-        ),
-    ] {
-        let container = ("META-INF/container.xml", "<a/>");
-        let whole = archive(&[container, list, ("b.xml", "<a/>"), (name, xml)]);
-        let changed = translate(whole, kind, str::to_uppercase);
-        let found = file(&changed, name).replace(" xml:space=\"preserve\"", "");
-        assert_eq!(found, xml.replace("one dog", "ONE DOG"));
-    }
-}
-
+/// Word on the web gives the document a number. Text outside of runs is not shown, but stays.
 #[test]
 fn a_word_document_may_have_a_number_and_text_outside_of_runs() {
     let xml = |words: &str| {
@@ -457,117 +297,5 @@ fn a_word_document_may_have_a_number_and_text_outside_of_runs() {
         let whole = archive(&[("a", "b"), (name, &run("two words"))]);
         let changed = translate(whole, OfficeKind::Docx, str::to_uppercase);
         assert_eq!(file(&changed, name), run("TWO WORDS"));
-    }
-}
-
-/// The words of each paragraph of a document.
-fn words(office: &Office) -> Vec<Vec<String>> {
-    office
-        .html()
-        .split_terminator("</p>\n")
-        .map(|line: &str| {
-            let pieces = line.replace("<br", " <br");
-            let outside = pieces
-                .split('<')
-                .map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
-            let text: String = outside.collect();
-            text.split_whitespace().map(str::to_owned).collect()
-        })
-        .collect()
-}
-
-/// `OFFICE_FILES=FOLDER cargo test --release -p burnformer-documents --test it office -- --ignored
-/// --nocapture` tries every document in a folder.
-#[test]
-#[ignore = "needs a folder of documents"]
-fn documents_of_others_lose_nothing() {
-    let folder = std::env::var("OFFICE_FILES").expect("OFFICE_FILES names a folder");
-    let mut folders = vec![std::path::PathBuf::from(folder)];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().flatten() {
-            if entry.path().is_dir() {
-                folders.push(entry.path())
-            } else {
-                files.push(entry.path())
-            }
-        }
-    }
-    files.sort();
-    let mut counts = std::collections::BTreeMap::<String, [usize; 4]>::new();
-    for path in files {
-        let extension = path
-            .extension()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let Some(kind) = OfficeKind::from_extension(&extension) else {
-            continue;
-        };
-        let bytes = std::fs::read(&path).unwrap();
-        let [all, refused, other, lost] = counts.entry(extension).or_default();
-        *all += 1;
-        let office = match Office::read(bytes.clone(), kind) {
-            Ok(office) => office,
-            Err(refusal) => {
-                println!("{}: {refusal}", path.display());
-                *refused += 1;
-                continue;
-            }
-        };
-        if translate(bytes.clone(), kind, str::to_owned).len()
-            != office.write(&office.html(), [None; 2]).len()
-        {
-            println!("{}: changes without a translation", path.display());
-            *other += 1;
-        }
-        let upper = |text: &str| {
-            text.chars()
-                .map(|c| {
-                    if c.is_ascii() {
-                        c.to_ascii_uppercase()
-                    } else {
-                        c
-                    }
-                })
-                .collect::<String>()
-        };
-        let result = translate(bytes, kind, upper);
-        let after = Office::read(result.clone(), kind);
-        let before = words(&office);
-        let expected: Vec<Vec<String>> = before
-            .iter()
-            .map(|words| words.iter().map(|word| upper(word)).collect())
-            .collect();
-        match after {
-            Ok(after) => {
-                let found: Vec<Vec<String>> = words(&after)
-                    .iter()
-                    .map(|words| words.iter().map(|word| upper(word)).collect())
-                    .collect();
-                if found != expected {
-                    let at = found.iter().zip(&expected).position(|(a, b)| a != b);
-                    println!(
-                        "{}: {:?}",
-                        path.display(),
-                        at.map(|at| (&found[at], &expected[at]))
-                    );
-                    *lost += 1;
-                }
-            }
-            Err(refusal) => {
-                println!("{}: the result is broken: {refusal}", path.display());
-                *lost += 1;
-            }
-        }
-        if let Ok(out) = std::env::var("OFFICE_OUT") {
-            let name = path.file_name().unwrap();
-            std::fs::write(std::path::Path::new(&out).join(name), result).unwrap();
-        }
-    }
-    for (extension, [all, refused, other, lost]) in counts {
-        println!(
-            "{extension}: {all} files, {refused} refused, {other} changed by identity, {lost} lost words"
-        );
     }
 }

@@ -1,10 +1,12 @@
 //! Plurals get the categories of the target language.
 
+mod kinds;
+
 use std::collections::BTreeMap;
 
 use burnformer_documents::{Document, Format};
-use regex::Regex;
 
+use self::kinds::{Kind, kinds};
 use crate::common::{identity, translate, translate_into, upper};
 
 /// Languages with their cardinal and ordinal categories, as Node knows them.
@@ -29,179 +31,6 @@ fn languages(is_ordinal: bool) -> BTreeMap<&'static str, Vec<&'static str>> {
             )
         })
         .collect()
-}
-
-/// How a file writes a plural.
-struct Kind {
-    format: Format,
-    is_ordinal: bool,
-    /// Stands for the number.
-    number: &'static str,
-    /// The beginning and the end of the file, and the text between two arms.
-    file: [&'static str; 3],
-    /// The text before an arm's name, before its text, and after its text.
-    arm: [&'static str; 3],
-    /// If true, the name for the number 0 stays in every language.
-    has_zero: bool,
-}
-
-fn kinds() -> Vec<Kind> {
-    let kind = |format, is_ordinal, number, file, arm, has_zero| Kind {
-        format,
-        is_ordinal,
-        number,
-        file,
-        arm,
-        has_zero,
-    };
-    let flow = [
-        "{\"a\": \"one\", \"files\": {",
-        "}, \"b_other\": \"it\"}\n",
-        ", ",
-    ];
-    let list = [
-        "en:\n  - title: it\n  - ",
-        "\n  - title: \"it\"\n",
-        "\n    ",
-    ];
-    let icu = ["See {n, plural, =0 {none} ", "} now\n", " "];
-    let narrow = ["{n,plural,offset:1 =1{a}", "}", ""];
-    let arms = ["{n, selectordinal,\n  ", "\n}\n", "\n  "];
-    let android = [
-        "<resources>\n  <plurals name=\"a\">\n    ",
-        "\n  </plurals>\n  <string name=\"b\">it</string>\n</resources>\n",
-        "\n    ",
-    ];
-    let apple = [
-        "<plist><dict><key>files</key><dict><key>NSStringFormatSpecTypeKey</key><string>NSStringPluralRuleType</string>\n  ",
-        "\n</dict><key>b</key><string>it</string></dict></plist>\n",
-        "\n  ",
-    ];
-    let item = ["<item quantity=\"", "\">", "</item>"];
-    let message = ["a = You see { $n ->\n    ", "\n } now\nb = it\n", "\n    "];
-    let order = [
-        "a = { NUMBER($n, type: \"ordinal\") ->\n    ",
-        "\n}\n",
-        "\n    ",
-    ];
-    vec![
-        kind(
-            Format::Json,
-            false,
-            "{{count}}",
-            flow,
-            ["\"", "\": \"", "\""],
-            true,
-        ),
-        kind(
-            Format::Json,
-            false,
-            "{{count}}",
-            ["{\n ", "\n}", ",\n "],
-            ["\"a_", "\":\"", "\""],
-            true,
-        ),
-        kind(
-            Format::Json,
-            true,
-            "{{count}}",
-            ["{", "}", ","],
-            ["\"a_ordinal_", "\": \"", "\""],
-            true,
-        ),
-        kind(
-            Format::Yaml,
-            false,
-            "%{count}",
-            list,
-            ["", ": \"", "\""],
-            true,
-        ),
-        kind(
-            Format::Yaml,
-            false,
-            "%{count}",
-            ["", "\n", "\n"],
-            ["a_", ": '", "'"],
-            true,
-        ),
-        kind(
-            Format::Yaml,
-            false,
-            "%{count}",
-            ["a: {", "}\n", ", "],
-            ["", ": \"", "\""],
-            true,
-        ),
-        kind(Format::Android, false, "%1$d", android, item, false),
-        kind(
-            Format::StringsDict,
-            false,
-            "%d",
-            apple,
-            ["<key>", "</key>\n<string>", "</string>"],
-            true,
-        ),
-        kind(
-            Format::Fluent,
-            false,
-            "{ $n }",
-            message,
-            ["[", "] ", ""],
-            false,
-        ),
-        kind(
-            Format::Fluent,
-            true,
-            "{ $n }",
-            order,
-            ["[", "]\n        ", ""],
-            false,
-        ),
-        kind(Format::Text, false, "#", icu, ["", " {", "}"], false),
-        kind(Format::Text, false, "#", narrow, ["", "{", "}"], false),
-        kind(Format::Text, true, "#", arms, ["", " {", "}"], false),
-    ]
-}
-
-impl Kind {
-    /// The file with these arms.
-    fn file(&self, arms: &[(&str, String)]) -> String {
-        let [before, behind, between] = self.file;
-        let [start, middle, end] = self.arm;
-        let arms: Vec<String> = arms
-            .iter()
-            .map(|(name, text): &(&str, String)| {
-                // The default of Fluent has a star before it.
-                let is_default = self.format == Format::Fluent && *name == "other";
-                format!(
-                    "{}{start}{name}{middle}{text}{end}",
-                    if is_default { "*" } else { "" }
-                )
-            })
-            .collect();
-        [before, &arms.join(between), behind].concat()
-    }
-
-    /// The arms of `file` by their names.
-    fn arms(&self, file: &str) -> Vec<(String, String)> {
-        let [start, middle, end] = self.arm.map(regex::escape);
-        let text = if self.number == "#" {
-            "[^{}]*"
-        } else {
-            "[^\"'<\n]*"
-        };
-        let name = "(zero|one|two|few|many|other)";
-        let pattern = format!(r"(?:^|[\s{{\[*,\}}]){start}{name}{middle}({text}){end}");
-        let found = Regex::new(&pattern).unwrap();
-        let mut at = 0;
-        let mut all = Vec::new();
-        while let Some(arm) = found.captures_at(file, at) {
-            all.push((arm[1].to_owned(), arm[2].trim().to_owned()));
-            at = arm.get(2).unwrap().end();
-        }
-        all
-    }
 }
 
 /// A file, a target language, and the names and texts of the arms in its translation.

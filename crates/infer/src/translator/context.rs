@@ -5,8 +5,7 @@ use burnformer_data::context::joined;
 
 use super::Translator;
 use super::options::TranslateOptions;
-use super::request::TextRequest;
-use super::text_context::{TextContext, is_blank};
+use super::request::{TextContext, TextRequest, is_blank};
 use crate::error::{InferError, Result};
 use crate::hypothesis::{Hypothesis, Translation};
 use crate::search::{SearchContext, len_with_eos};

@@ -12,7 +12,6 @@ mod request;
 mod score;
 mod stream;
 mod terms;
-mod text_context;
 mod translate;
 mod until_error;
 
@@ -33,9 +32,8 @@ pub use files::{TOKENIZER_FILES, load_settings, load_tokenizers, save_text_files
 pub use links::TextLink;
 pub use load::vocabularies;
 pub use options::{Languages, LongSources, MAX_SENTENCE_TOKENS, TranslateOptions};
-pub use request::{Report, TextRequest};
+pub use request::{Report, TextContext, TextRequest};
 pub use score::{TargetScore, force_score, perplexity, perplexity_of};
-pub use text_context::TextContext;
 
 /// A model with its tokenisers. It translates text and scores translations.
 ///

@@ -38,13 +38,13 @@ pub struct Args {
     common: Common,
 }
 
-/// Measures every layer at every size; `memory` counts allocations.
+/// Measures every layer at every size; `allocator` counts allocations.
 ///
 /// # Errors
 /// Returns an error if the output cannot be written.
-pub fn run(args: Args, memory: &PeakAlloc) -> Result<()> {
+pub fn run(args: Args, allocator: &PeakAlloc) -> Result<()> {
     check(&args)?;
-    let all = measure_all(&args, memory)?;
+    let all = measure_all(&args, allocator)?;
     if !args.json {
         return print(table(&all, args.fit_from).trim_end());
     }
@@ -71,7 +71,7 @@ fn check(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn measure_all(args: &Args, memory: &PeakAlloc) -> Result<Vec<Measurement>> {
+fn measure_all(args: &Args, allocator: &PeakAlloc) -> Result<Vec<Measurement>> {
     let device = args.common.open()?;
     let patience = Duration::from_millis(args.patience);
     let mut all = Vec::new();
@@ -86,7 +86,7 @@ fn measure_all(args: &Args, memory: &PeakAlloc) -> Result<Vec<Measurement>> {
             all.extend(
                 args.n
                     .iter()
-                    .map(|&n| measure(kind, sizes, n, patience, &device, memory)),
+                    .map(|&n| measure(kind, sizes, n, patience, &device, allocator)),
             );
         }
     }
@@ -113,7 +113,7 @@ fn table(all: &[Measurement], fit_from: usize) -> String {
         };
         let time_n = fitted(at_d.clone().map(|m| (m.n, m.seconds)));
         let time_d = fitted(at_n.map(|m| (m.d, m.seconds)));
-        let memory = fitted(at_d.map(|m| (m.n, m.bytes as f64)));
+        let bytes_n = fitted(at_d.map(|m| (m.n, m.bytes as f64)));
         let ([order, steps, path], [paper_n, paper_d]) = kind.in_the_paper();
         let ms = largest.seconds * 1e3;
         let mb = largest.bytes as f64 / 1e6;
@@ -122,7 +122,7 @@ fn table(all: &[Measurement], fit_from: usize) -> String {
         let own_path = largest.path;
         let _ = writeln!(
             text,
-            "| {name} | {order} | {time_n} ({paper_n}) | {time_d} ({paper_d}) | {memory} | {ms:.2} \
+            "| {name} | {order} | {time_n} ({paper_n}) | {time_d} ({paper_d}) | {bytes_n} | {ms:.2} \
              | {mb:.2} | {own_steps} ({steps}) | {own_path} ({path}) |"
         );
     }

@@ -28,14 +28,14 @@ enum Benchmark {
     Layers(layers::Args),
 }
 
-/// Measures, and prints to standard output. `memory` counts the allocations of the process.
+/// Measures, and prints to standard output. `allocator` counts the allocations of the process.
 ///
 /// # Errors
 /// Returns the errors of the chosen benchmark.
-pub fn run(args: Args, memory: &PeakAlloc) -> Result<()> {
+pub fn run(args: Args, allocator: &PeakAlloc) -> Result<()> {
     match args.benchmark {
         Benchmark::Train(args) => train::run(args),
         Benchmark::Translate(args) => translate::run(args),
-        Benchmark::Layers(args) => layers::run(args, memory),
+        Benchmark::Layers(args) => layers::run(args, allocator),
     }
 }

@@ -146,7 +146,7 @@ impl Learner {
                 self.setup.config.training.from.display()
             ))?;
         }
-        if let Some(bytes) = self.setup.memory.resident() {
+        if let Some(bytes) = self.setup.memory_limit.resident() {
             let [rows, source, target] = self.setup.worst_shape;
             self.reporter.note(&format!(
                 "memory: {:.2} GB after the worst batch ({rows} sentences of {source} and {target} tokens)",

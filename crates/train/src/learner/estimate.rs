@@ -17,7 +17,7 @@ pub struct RunEstimate {
     pub parameters: usize,
     /// The memory of the process after the worst batch and these updates, in bytes, if the system
     /// reports it.
-    pub memory: Option<u64>,
+    pub resident_bytes: Option<u64>,
     /// The number of measured updates; at least 1.
     pub measured: u32,
     /// The mean seconds of an update.
@@ -44,7 +44,7 @@ impl RunEstimate {
         let seconds = started.elapsed().as_secs_f64() / f64::from(measured);
         Ok(Self {
             parameters: learner.setup.first.config.parameter_count(),
-            memory: learner.setup.memory.resident(),
+            resident_bytes: learner.setup.memory_limit.resident(),
             measured,
             seconds,
             updates: updates_in_all(&learner, seconds),

@@ -285,7 +285,7 @@ impl Learner {
 
     /// Stops the run at its memory limit, with a checkpoint if the model is sound.
     fn check_memory(&mut self) -> Result<()> {
-        let checked = self.setup.memory.check_process();
+        let checked = self.setup.memory_limit.check_process();
         if checked.is_err() && self.state.recovery.skipped == 0 && self.is_sound() {
             self.save_checkpoint(CheckpointKind::Interrupted)?;
         }

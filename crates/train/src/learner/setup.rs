@@ -28,7 +28,7 @@ pub(super) struct Setup {
     pub first: FirstModel,
     pub replicas: Replicas,
     pub sampler: BatchSampler,
-    pub memory: MemoryLimit,
+    pub memory_limit: MemoryLimit,
     /// The batch that needs the most memory. A model is saved only if its loss on it is finite.
     pub worst_batch: Batch,
     /// Rows, source tokens and target tokens of the worst batch.
@@ -53,17 +53,17 @@ impl Setup {
         let (worst_batch, worst_shape) = worst_of(&config, &first.config, &sampler)?;
         let replicas = Replicas::new(workers.devices);
         let replicas = replicas.among(workers.ranks, config.training.exchange);
-        let mut memory = MemoryLimit::new(&config.training, &first.config, worst_shape);
+        let mut memory_limit = MemoryLimit::new(&config.training, &first.config, worst_shape);
         // The free memory of a GPU is unknown; the trial batch decides there.
         if is_fused_on(replicas.first()) || config.training.max_memory > 0.0 {
-            memory.check_estimate()?;
+            memory_limit.check_estimate()?;
         }
         Ok(Self {
             config,
             first,
             replicas,
             sampler,
-            memory,
+            memory_limit,
             worst_batch,
             worst_shape,
         })
@@ -88,7 +88,7 @@ impl Setup {
         let sums = self.replicas.own_sums(model, &batches, objective);
         // Waits for the computation before memory is measured.
         sums.gradients.global_norm();
-        Ok(self.memory.check_process()?)
+        Ok(self.memory_limit.check_process()?)
     }
 
     /// The updates from `state` on.

@@ -1,9 +1,9 @@
 //! TensorBoard's event file: the numbers of `metrics.jsonl` as scalars.
 //!
-//! The file holds TensorFlow records, each of which is a protocol buffer `Event`. It is derived
-//! from `metrics.jsonl`: a run that resumes, or that goes back, writes a new file with the records
-//! that are kept, and empties its old file. A step therefore has one value, and no record after an
-//! interrupted write is lost. The new file begins with the start of a session, at which a
+//! The file holds TensorFlow records. Each is a protocol buffer `Event`. The file is derived from
+//! `metrics.jsonl`: a run that resumes, or that goes back, writes a new file with the records that
+//! are kept, and empties its old file. A step therefore has one value, and no record after an
+//! interrupted write is lost. The new file begins with the start of a session, and then a
 //! TensorBoard that is watching the run forgets the old file.
 //!
 //! The crates that write this format need an installed `protoc`, or old versions of `image`,
@@ -54,7 +54,7 @@ pub(crate) fn is_event_file(name: &str) -> bool {
 #[derive(Debug)]
 pub(super) struct EventFile {
     file: AppendFile,
-    /// The Unix time, in seconds, at which the run would have begun without interruptions.
+    /// The Unix time, in seconds, when the run would have begun without interruptions.
     begin: f64,
 }
 
@@ -159,8 +159,8 @@ fn of_training(point: &TrainRecord) -> Vec<(String, f64)> {
     scalars.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// The scalars of a validation, by the names of `metrics.jsonl`. Those of a pair of languages have
-/// the pair before the name, as in `de-en/bleu`.
+/// The scalars of a validation, by the names of `metrics.jsonl`. In a run of several pairs of
+/// languages, the pair is before the name, as in `de-en/bleu`.
 fn of_validation(point: &ValidRecord) -> Vec<(String, f64)> {
     let means = [
         ("loss", Some(point.loss)),
@@ -194,7 +194,7 @@ fn version(wall_time: f64) -> Vec<u8> {
     bytes
 }
 
-/// The event at which a reader forgets the files before this one.
+/// The event that makes a reader forget the files before this one.
 fn session_start(wall_time: f64) -> Vec<u8> {
     let mut log = Vec::new();
     put_integer(&mut log, STATUS, START);

@@ -158,29 +158,33 @@ mod tests {
 
     #[test]
     fn validations_without_improvement_exhaust_the_patience() {
-        let mut memory = EarlyStopping::default();
+        let mut early_stopping = EarlyStopping::default();
         for (step, value) in [(1, 10.0), (2, 11.0), (3, f64::NAN)] {
-            memory.record(EarlyStoppingMetric::Ppl, score(value, value), step);
+            early_stopping.record(EarlyStoppingMetric::Ppl, score(value, value), step);
         }
         let best = Some(score(10.0, 10.0));
         assert_eq!(
-            memory,
+            early_stopping,
             EarlyStopping {
                 best,
                 step: 1,
                 waited: 2
             }
         );
-        assert!(memory.exhausted(2) && !memory.exhausted(3) && !memory.exhausted(0));
+        assert!(
+            early_stopping.exhausted(2)
+                && !early_stopping.exhausted(3)
+                && !early_stopping.exhausted(0)
+        );
     }
 
     #[test]
     fn a_score_that_stays_0_does_not_exhaust_the_patience_while_the_loss_falls() {
-        let mut memory = EarlyStopping::default();
+        let mut early_stopping = EarlyStopping::default();
         for (step, nll) in [(1, 5.0), (2, 4.0), (3, 3.0)] {
-            memory.record(EarlyStoppingMetric::Bleu, score(0.0, nll), step);
+            early_stopping.record(EarlyStoppingMetric::Bleu, score(0.0, nll), step);
         }
-        assert_eq!((memory.step, memory.waited), (3, 0));
+        assert_eq!((early_stopping.step, early_stopping.waited), (3, 0));
     }
 
     #[test]

@@ -5,9 +5,9 @@ use burnformer_core::{ModelConfig, Tokens};
 use burnformer_data::corpus::read_pairs;
 use burnformer_data::special::SEPARATOR_TOKEN;
 use burnformer_data::{
-    CleaningReport, CleaningSettings, ContextSettings, CorpusPaths, DataError, PairSample,
-    PrepareSettings, Progress, SpecialIds, TokenizedCorpus, TokenizerSource, TokenizerTraining,
-    Tokenizers, prepare, train_tokenizers,
+    CleaningReport, CleaningSettings, ContextSettings, CorpusPaths, DataError, FileKeys,
+    PairSample, PrepareSettings, Progress, SpecialIds, TokenizedCorpus, TokenizerSource,
+    TokenizerTraining, Tokenizers, prepare, train_tokenizers,
 };
 use burnformer_files::user_cache;
 use burnformer_infer::{Languages, MAX_SENTENCE_TOKENS};
@@ -118,7 +118,9 @@ impl Corpora {
         if let Some(start) = &start {
             start.check_languages(&config.data)?;
         }
-        let (mut tokenizer, may_be_reused) = tokenizers(config, start.as_ref(), &texts, progress)?;
+        let mut keys = FileKeys::default();
+        let (mut tokenizer, may_be_reused) =
+            tokenizers(config, start.as_ref(), &texts, &mut keys, progress)?;
         let mut reused = may_be_reused;
         let mut parts = Vec::new();
         let mut samples = Vec::new();
@@ -130,7 +132,7 @@ impl Corpora {
                 cleaning: config.data.cleaning(config.training.budget),
                 cache_dir: cache_folder(config),
             };
-            let prepared = prepare(&settings, progress)?;
+            let prepared = prepare(&settings, &mut keys, progress)?;
             let tokenizers = prepared.tokenizers;
             reused &= prepared.tokenizer_reused && prepared.corpus_reused;
             check_tokens(&tokenizers, &config.data)?;
@@ -157,7 +159,7 @@ impl Corpora {
             model: None,
             warnings: OnceLock::new(),
         };
-        corpora.valid = corpora.validation_texts(config, progress)?;
+        corpora.valid = corpora.validation_texts(config, &mut keys, progress)?;
         Ok(corpora)
     }
 
@@ -165,20 +167,27 @@ impl Corpora {
     fn validation_texts(
         &self,
         config: &TrainConfig,
+        keys: &mut FileKeys,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<ValidationText>> {
         let mut texts = Vec::new();
         if !self.texts.valid.is_empty() {
             let paths = corpus_paths("data.valid", &self.texts.valid)?;
             let paths = config.data.in_documents(paths);
-            texts.push(self.validation_text(config, paths, None, progress)?);
+            texts.push(self.validation_text(config, paths, None, keys, progress)?);
         }
         for direction in config.data.directions() {
             let paths = &self.texts.pairs[direction.pair].valid;
             if !paths.is_empty() {
                 let paths = directed(PAIRS_VALID, paths, &direction)?;
                 let paths = config.data.in_documents(paths);
-                texts.push(self.validation_text(config, paths, Some(&direction), progress)?);
+                texts.push(self.validation_text(
+                    config,
+                    paths,
+                    Some(&direction),
+                    keys,
+                    progress,
+                )?);
             }
         }
         Ok(texts)
@@ -191,6 +200,7 @@ impl Corpora {
         config: &TrainConfig,
         paths: CorpusPaths,
         direction: Option<&Direction>,
+        keys: &mut FileKeys,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<ValidationText> {
         let settings = PrepareSettings {
@@ -199,7 +209,7 @@ impl Corpora {
             cleaning: CleaningSettings::keep_all(self.longest_validated, config.data.utf8),
             cache_dir: cache_folder(config),
         };
-        let corpus = prepare(&settings, progress)?.corpus;
+        let corpus = prepare(&settings, keys, progress)?.corpus;
         let named = config.data.named_languages();
         let codes = direction.map(|it| &it.languages).or(named.as_ref());
         let languages = languages_of(&self.tokenizers, codes)?;
@@ -358,6 +368,7 @@ fn tokenizers(
     config: &TrainConfig,
     start: Option<&StartModel>,
     texts: &Texts,
+    keys: &mut FileKeys,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(TokenizerSource, bool)> {
     let source = tokenizer_source(config, start);
@@ -394,7 +405,7 @@ fn tokenizers(
         utf8: data.utf8,
         cache_dir: cache_folder(config),
     };
-    let (trained, reused) = train_tokenizers(&training, progress)?;
+    let (trained, reused) = train_tokenizers(&training, keys, progress)?;
     Ok((TokenizerSource::Given(trained), reused))
 }
 

@@ -1,7 +1,7 @@
 //! An update: gradients over its batches on every device, and one step of the optimiser.
 
 mod loss_scale;
-mod memory;
+mod memory_limit;
 mod recipe;
 mod replicas;
 mod size;
@@ -17,8 +17,8 @@ use crate::optimizer::gradients::{FlatGradients, clip_factor, clip_factor_on_dev
 use replicas::in_thread_pool;
 
 pub use loss_scale::LossScale;
-pub use memory::{MemoryError, update_bytes};
-pub(crate) use memory::{MemoryLimit, worst_batch, worst_shape};
+pub use memory_limit::{MemoryError, update_bytes};
+pub(crate) use memory_limit::{MemoryLimit, worst_batch, worst_shape};
 pub use recipe::Recipe;
 pub(crate) use recipe::{GradientSums, Objective};
 pub use replicas::{Ranks, Replicas, Workers};

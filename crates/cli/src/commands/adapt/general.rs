@@ -8,12 +8,12 @@ use burnformer_infer::{Languages, Translator};
 use burnformer_text::counted;
 
 use super::guard::{Reference, translations};
-use super::memory::{Memory, write};
+use super::split::{Split, write};
 use crate::embedded;
 use crate::output::note;
 use crate::output::say;
 use crate::texts::read_document;
-use burnformer_translation::memory_files::{self, Pair};
+use burnformer_translation::translation_memory::{self, Pair};
 
 /// The largest number of general pairs to measure with, and of general pairs to learn from where
 /// the model writes the translations.
@@ -39,7 +39,7 @@ impl General {
     /// of the memory.
     pub(super) fn new(
         files: &[PathBuf],
-        memory: &Memory,
+        split: &Split,
         base: (&Translator, &Languages),
         work: &Path,
     ) -> Result<Self> {
@@ -66,8 +66,8 @@ impl General {
                 (self_translated(base, &text)?, Reference::Model)
             }
             _ => {
-                let sources: Vec<&str> = memory.train.iter().map(|[source, _]| &**source).collect();
-                (translated(base, &sources)?, Reference::Memory)
+                let sources: Vec<&str> = split.train.iter().map(|[source, _]| &**source).collect();
+                (translated(base, &sources)?, Reference::TranslationMemory)
             }
         };
         if held.len() < MIN_GENERAL {
@@ -126,7 +126,7 @@ fn translated((base, languages): (&Translator, &Languages), sources: &[&str]) ->
 
 fn pairs(files: &[PathBuf], languages: [Option<&str>; 2]) -> Result<Vec<Pair>> {
     let mut pairs = Vec::new();
-    memory_files::read(
+    translation_memory::read(
         files,
         languages,
         &mut |unit| pairs.push(unit.whole),

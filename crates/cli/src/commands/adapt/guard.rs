@@ -8,7 +8,7 @@ use burnformer_metrics::{
 };
 use serde_json::{Value, json};
 
-use burnformer_translation::memory_files::Pair;
+use burnformer_translation::translation_memory::Pair;
 
 /// The largest p-value of a difference that counts as significant.
 const MAX_P_VALUE: f64 = 0.05;
@@ -127,7 +127,7 @@ pub(super) enum Reference {
     /// The model translated it before.
     Model,
     /// The model translated sources of the memory before. These translations should change.
-    Memory,
+    TranslationMemory,
 }
 
 /// Returns whether the score rose, by more than chance.
@@ -147,15 +147,15 @@ fn is_worse(result: &PairedResult) -> bool {
 /// # Errors
 /// Returns an error if a condition does not hold, with the reason and a remedy.
 pub(super) fn check(
-    [memory, general]: &[Comparison; 2],
+    [held_out, general]: &[Comparison; 2],
     reference: Reference,
 ) -> Result<Vec<String>> {
     ensure!(
-        memory.results.iter().any(|(_, result)| is_better(result)),
+        held_out.results.iter().any(|(_, result)| is_better(result)),
         "the model is not better on the pairs of the memory that were held out, by more than chance; check that the \
          memory goes from the model's source language into its target language, or name more of it"
     );
-    for (metric, result) in &memory.results {
+    for (metric, result) in &held_out.results {
         ensure!(
             !is_worse(result),
             "the model is worse on the pairs of the memory that were held out, by more than chance: {metric} {:.1} after \
@@ -176,7 +176,7 @@ pub(super) fn check(
             }
             // The baseline scores 100 here, so every change counts as worse.
             Reference::Model => result.system < MIN_AGREEMENT,
-            Reference::Memory => false,
+            Reference::TranslationMemory => false,
         };
         ensure!(
             !is_lost,
@@ -310,7 +310,7 @@ mod tests {
         let worse = (40.0, 0.01);
         let slightly_better = (50.01, 0.01);
         let slightly_worse = (49.0, 0.01);
-        for (memory, general, is_accepted) in [
+        for (held_out, general, is_accepted) in [
             ([better, better], [equal, equal], true),
             ([better, by_chance], [by_chance, by_chance], true),
             ([by_chance, better], [slightly_worse, slightly_worse], true),
@@ -321,9 +321,9 @@ mod tests {
             ([better, better], [worse, better], false),
             ([equal, by_chance], [better, better], false),
         ] {
-            let pair = [scored(memory, 2.0), scored(general, 2.0)];
+            let pair = [scored(held_out, 2.0), scored(general, 2.0)];
             let checked = check(&pair, Reference::People);
-            assert_eq!(checked.is_ok(), is_accepted, "{memory:?} {general:?}");
+            assert_eq!(checked.is_ok(), is_accepted, "{held_out:?} {general:?}");
         }
         // An accepted fall is said: within the interval, or beyond it by chance.
         let beyond_by_chance = (40.0, 0.3);
@@ -341,7 +341,7 @@ mod tests {
             assert_eq!(falls.len(), usize::from(said.is_some()), "{falls:?}");
             let is_said = said.is_none_or(|said| falls[0].contains(said));
             assert!(is_said, "{falls:?}");
-            let silent = check(&pair, Reference::Memory).unwrap();
+            let silent = check(&pair, Reference::TranslationMemory).unwrap();
             assert!(silent.is_empty(), "{silent:?}");
         }
         // Every change is worse than the model's own translations, so they have a bound instead.
@@ -349,7 +349,7 @@ mod tests {
             for metrics in [[general, (80.0, 0.0)], [(80.0, 0.0), general]] {
                 let pair = [scored([better, better], 2.0), scored(metrics, 2.0)];
                 assert_eq!(check(&pair, Reference::Model).is_ok(), is_accepted);
-                check(&pair, Reference::Memory).unwrap();
+                check(&pair, Reference::TranslationMemory).unwrap();
             }
         }
     }

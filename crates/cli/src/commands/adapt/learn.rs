@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::args::Args;
 use super::general::General;
 use super::guard::named_languages;
-use super::memory::{Memory, write};
+use super::split::{Split, write};
 use super::start::{Folders, Start};
 use crate::commands::train;
 
@@ -27,13 +27,13 @@ pub(super) fn learn(
     args: &Args,
     folders: &Folders,
     start: &Start,
-    memory: &Memory,
+    split: &Split,
     general: &General,
     languages: &Languages,
 ) -> Result<()> {
     let text = folders.work.join("memory.tsv");
     let run = folders.work.join("run");
-    write(&text, &memory.train)?;
+    write(&text, &split.train)?;
     let mut line: Vec<OsString> = vec!["train".into(), "--from".into(), (&start.model).into()];
     line.extend(["--train".into(), text.into(), "--mix".into()]);
     line.extend(general.learned.iter().map(OsString::from));
@@ -46,7 +46,7 @@ pub(super) fn learn(
         line.push("--languages".into());
         line.extend(codes.iter().map(OsString::from));
     }
-    let updates = memory.updates(args.updates, start.least_updates());
+    let updates = split.updates(args.updates, start.least_updates());
     let mut settings = vec![
         format!("training.max_updates={updates}"),
         format!("schedule.warmup={}", (updates / 10).clamp(1, 50)),

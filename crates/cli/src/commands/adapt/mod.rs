@@ -5,7 +5,7 @@ mod args;
 mod general;
 mod guard;
 mod learn;
-mod memory;
+mod split;
 mod start;
 
 use anyhow::{Context, Result};
@@ -18,7 +18,7 @@ use self::guard::{
     Comparison, Reference, check, check_direction, named_languages, sources, table, translations,
 };
 use self::learn::learn;
-use self::memory::Memory;
+use self::split::Split;
 use self::start::{Folders, Start, finished};
 use crate::new_model::in_work;
 use crate::output::{note, print, say};
@@ -47,29 +47,29 @@ fn adapt(args: &Args, folders: &Folders) -> Result<()> {
         _ => old.languages(None, None),
     };
     let languages = languages.context("--languages")?;
-    let memory = Memory::read(&args.memory, codes(&languages), |file| {
+    let split = Split::read(&args.memory, codes(&languages), |file| {
         start.role(&args.memory[file])
     })?;
-    note(&memory);
-    let before = translations(&old, &languages, &sources(&memory.held))?;
-    check_direction(&old, &languages, &memory.held, &before)?;
-    let card = start.begin(args, &memory)?;
+    note(&split);
+    let before = translations(&old, &languages, &sources(&split.held))?;
+    check_direction(&old, &languages, &split.held, &before)?;
+    let card = start.begin(args, &split)?;
     let base = match start.card {
         Some(_) => Translator::load(&start.base, &Device::flex())?,
         None => old,
     };
-    let general = General::new(&args.general, &memory, (&base, &languages), &folders.work)?;
+    let general = General::new(&args.general, &split, (&base, &languages), &folders.work)?;
     let general_before = translations(&base, &languages, &sources(&general.held))?;
     drop(base);
-    learn(args, folders, &start, &memory, &general, &languages)?;
+    learn(args, folders, &start, &split, &general, &languages)?;
     let new = Translator::load(folders.work.join("run/last"), &Device::flex())?;
-    let after = translations(&new, &languages, &sources(&memory.held))?;
-    let memory_comparison = Comparison::new("memory", &memory.held, [before, after])?;
+    let after = translations(&new, &languages, &sources(&split.held))?;
+    let held_out_comparison = Comparison::new("memory", &split.held, [before, after])?;
     let by_people = general.reference == Reference::People;
     let name = if by_people { "general" } else { "agreement" };
     let after = translations(&new, &languages, &sources(&general.held))?;
     let general_comparison = Comparison::new(name, &general.held, [general_before, after])?;
-    let scores = [memory_comparison, general_comparison];
+    let scores = [held_out_comparison, general_comparison];
     let score_table = table(&scores.iter().map(Comparison::to_json).collect());
     let falls = match check(&scores, general.reference) {
         Ok(falls) => falls,
@@ -86,5 +86,5 @@ fn adapt(args: &Args, folders: &Folders) -> Result<()> {
     };
     print(score_table)?;
     falls.into_iter().for_each(say);
-    start.finish(args, &memory, card, &scores, named_languages(&languages))
+    start.finish(args, &split, card, &scores, named_languages(&languages))
 }

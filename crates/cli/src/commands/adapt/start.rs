@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::args::Args;
 use super::guard::Comparison;
-use super::memory::{Memory, Role, write};
+use super::split::{Role, Split, write};
 use crate::commands::note_translate;
 use crate::commands::settings::check_no_folders;
 use crate::new_model::{self, at_final_place, not_written};
@@ -195,19 +195,19 @@ impl<'a> Start<'a> {
 
     /// Creates the working folder, or keeps it if it belongs to the same command, and returns the
     /// card of the model so far.
-    pub(super) fn begin(&self, args: &Args, memory: &Memory) -> Result<Value> {
+    pub(super) fn begin(&self, args: &Args, split: &Split) -> Result<Value> {
         let Folders {
             work, work_lock, ..
         } = self.folders;
-        let held = memory
+        let held = split
             .held_files
             .iter()
             .map(|file| args.memory[*file].display().to_string());
         let card = json!({
             "base": hash(&self.base)?, "model": hash(&self.model)?,
             "memory": hashes(&args.memory)?, "general": hashes(&args.general)?, "mix": args.mix,
-            "minutes": args.minutes, "updates": memory.updates(args.updates, self.least_updates()),
-            "pairs": { "learned": memory.train.len(), "held_out": memory.held.len(), "by": memory.division },
+            "minutes": args.minutes, "updates": split.updates(args.updates, self.least_updates()),
+            "pairs": { "learned": split.train.len(), "held_out": split.held.len(), "by": split.division },
             "held_files": held.collect::<Vec<_>>(),
         });
         let path = work.join(CARD);
@@ -225,7 +225,7 @@ impl<'a> Start<'a> {
     pub(super) fn finish(
         &self,
         args: &Args,
-        memory: &Memory,
+        split: &Split,
         mut card: Value,
         scores: &[Comparison],
         languages: Option<[String; 2]>,
@@ -236,8 +236,8 @@ impl<'a> Start<'a> {
         let new = new_model::filled(&self.folders.out_lock, out, |folder| {
             copy_files(&self.folders.work.join("run/last"), folder, &[MANIFEST])?;
             write_card(folder, &card)?;
-            if !memory.terms.is_empty() {
-                write(&folder.join(TERMS), &memory.terms)?;
+            if !split.terms.is_empty() {
+                write(&folder.join(TERMS), &split.terms)?;
             }
             Ok(model_dir::seal(folder)?)
         })?;
@@ -248,11 +248,11 @@ impl<'a> Start<'a> {
             new.publish_new()
         };
         published.map_err(|cause| not_written(out, &cause))?;
-        if !memory.terms.is_empty() {
+        if !split.terms.is_empty() {
             note(format_args!(
                 "{}: {} terms that the memory always translates alike; `translate --glossary` takes them",
                 out.join(TERMS).display(),
-                memory.terms.len()
+                split.terms.len()
             ));
         }
         self.folders.remove_work()?;

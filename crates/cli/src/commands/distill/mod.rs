@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use self::journal::{Input, Journal, Sentence};
 use super::{Computing, Searching, at_least, between, model, of_sides, text};
+use crate::allocator::{Remedy, with_remedy};
 use crate::files_in_use::{FilesInUse, UsesFiles};
-use crate::memory::{Remedy, with_remedy};
 use crate::output::{check_new, note, note_terminal};
 use crate::progress::Progress;
 use crate::shards::{Part, ShardArgs, digest_of_file, written};

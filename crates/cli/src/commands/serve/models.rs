@@ -11,7 +11,7 @@ use burnformer_infer::{
     Glossary, InferError, Shortlist, TranslationMemory, Translator, load_settings,
 };
 use burnformer_server::{Engine, LanguagePair, MemorySource, ModelSource, TranslatorEngine};
-use burnformer_translation::memory_files;
+use burnformer_translation::translation_memory;
 
 use super::args::Args;
 use crate::device::check_models;
@@ -224,7 +224,7 @@ fn load_memory(pair: &LanguagePair, files: &[PathBuf]) -> Result<Option<Arc<Tran
         return Ok(None);
     }
     let languages = [Some(&*pair.source), Some(&*pair.target)];
-    let memory = memory_files::load(files, languages, &mut |note| say(note))?;
+    let memory = translation_memory::load(files, languages, &mut |note| say(note))?;
     Ok(Some(Arc::new(memory)))
 }
 

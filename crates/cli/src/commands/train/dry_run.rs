@@ -64,13 +64,13 @@ fn exports(shape: &TransformerConfig) -> Result<()> {
 fn print_measured(config: &TrainConfig, estimate: &RunEstimate) -> Result<()> {
     let &RunEstimate {
         parameters,
-        memory,
+        resident_bytes,
         measured,
         seconds,
         updates,
     } = estimate;
     output::print(format_args!("# parameters: {parameters}"))?;
-    if let Some(bytes) = memory {
+    if let Some(bytes) = resident_bytes {
         let gigabytes = bytes as f64 / 1e9;
         output::print(format_args!(
             "# memory, with the worst batch: {gigabytes:.2} GB"

@@ -19,10 +19,10 @@ use burnformer_train::{
 use self::dry_run::{estimated, fitted};
 use self::plan::Plan;
 use self::progress::progress;
+use crate::allocator::{Remedy, with_remedy};
 use crate::commands::note_translate;
 use crate::device::{check_trained_model, guarded};
 use crate::files_in_use::FilesInUse;
-use crate::memory::{Remedy, with_remedy};
 use crate::mpi;
 use crate::output::{note, note_terminal, say, verbosity};
 use crate::signals::Signals;

@@ -89,7 +89,7 @@ fn configuration_file(args: &Args, folder: &Path) -> Option<PathBuf> {
 
 /// The settings of `file`, overridden by the command line. The default text is the embedded corpus.
 fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<TrainConfig> {
-    let memory = args
+    let max_memory = args
         .max_memory
         .map(|gb| format!("training.max_memory={gb:?}"));
     // A JSON string is also a TOML string.
@@ -100,7 +100,7 @@ fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<Trai
     let minutes = args
         .minutes
         .map(|minutes| format!("training.max_minutes={minutes:?}"));
-    let given = [memory, minutes, from].into_iter().flatten();
+    let given = [max_memory, minutes, from].into_iter().flatten();
     let settings: Vec<String> = args.set.iter().cloned().chain(given).collect();
     let run = args.run_to_resume(folder);
     let mut config = resolve(args.preset.as_deref(), file, &settings, run)?;

@@ -8,7 +8,7 @@ use burnformer_infer::Cancel;
 use burnformer_translation::Route;
 
 use super::args::Args;
-use crate::memory::{Remedy, with_remedy};
+use crate::allocator::{Remedy, with_remedy};
 use crate::output::{OnFailure, Output, check_writable, note, say};
 use crate::texts::read_document;
 

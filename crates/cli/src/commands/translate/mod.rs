@@ -11,12 +11,12 @@ use anyhow::{Error, Result};
 use burnformer_infer::{
     Batching, Glossary, LanguageError, LongSources, Sampling, TranslateOptions, Translator,
 };
-use burnformer_translation::{Leg, Route, memory_files};
+use burnformer_translation::{Leg, Route, translation_memory};
 
 use self::args::files;
 use self::reading::Reading;
 use super::shortlist;
-use crate::memory::{Remedy, with_remedy};
+use crate::allocator::{Remedy, with_remedy};
 use crate::output::{note, note_terminal, say, wrong_usage};
 use crate::signals;
 pub use args::Args;
@@ -50,7 +50,7 @@ pub fn run(args: Args) -> Result<()> {
     if !args.memory.is_empty() {
         let [from, _] = languages(&options);
         let [_, into] = languages(&last_options);
-        let memory = memory_files::load(&args.memory, [from, into], &mut |note| say(note))?;
+        let memory = translation_memory::load(&args.memory, [from, into], &mut |note| say(note))?;
         note(format_args!(
             "translation memory: {} segments",
             memory.len()

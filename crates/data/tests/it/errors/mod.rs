@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use burnformer_data::{
-    BatchSampler, CleaningSettings, CorpusPaths, DataError, LineReader, ParallelReader,
+    BatchSampler, CleaningSettings, CorpusPaths, DataError, FileKeys, LineReader, ParallelReader,
     PrepareSettings, Rank, SamplerError, SamplerSettings, SamplerState, TextError, TokenizedCorpus,
     TokenizerSettings, TokenizerSource, Utf8Policy, prepare,
 };
@@ -243,7 +243,9 @@ fn preparing(
         cleaning,
         cache_dir,
     };
-    prepare(&settings, &mut |_| ()).err().expect("an error")
+    prepare(&settings, &mut FileKeys::default(), &mut |_| ())
+        .err()
+        .expect("an error")
 }
 
 #[test]

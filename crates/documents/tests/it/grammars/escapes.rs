@@ -56,7 +56,7 @@ fn octal_numbers_of_apple_are_characters() {
         };
         let written = text.replace('"', "\\\"");
         let expected = format!("\"a\" = \"{written} now\";\n");
-        assert_eq!(document.with_memory(&answer).finish(), expected);
+        assert_eq!(document.with_known_translations(&answer).finish(), expected);
     }
     let escapes = r#""a" = "the dog\nthe cat\101";"#;
     let found = translate(escapes, Format::Strings, &upper);

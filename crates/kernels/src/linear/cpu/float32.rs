@@ -167,7 +167,7 @@ impl LeftFactor for PlainLhs<'_> {
         instructions: Instructions,
         rows: Range<usize>,
         terms: Range<usize>,
-        memory: &mut Vec<Line>,
+        buffer: &mut Vec<Line>,
     ) -> (*const u32, Layout) {
         let Lhs {
             matrix,
@@ -184,8 +184,8 @@ impl LeftFactor for PlainLhs<'_> {
             );
         }
         let count = rows.len().next_multiple_of(instructions.tile) * terms.len();
-        memory.resize(count.div_ceil(LINE), Line::zeroed());
-        let block = &mut bytemuck::cast_slice_mut(memory)[..count];
+        buffer.resize(count.div_ceil(LINE), Line::zeroed());
+        let block = &mut bytemuck::cast_slice_mut(buffer)[..count];
         let matrix = &matrix[terms.start * width..terms.end * width];
         match instructions.tile {
             8 => tiles::<8>(matrix, width, rows, terms.len(), block),

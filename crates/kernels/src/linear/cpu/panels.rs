@@ -32,14 +32,14 @@ pub(super) type Slot = MaybeUninit<u32>;
 #[derive(Debug)]
 pub(in crate::linear) struct Panels {
     pub(super) instructions: Instructions,
-    memory: Memory,
+    storage: Storage,
     pub(super) columns: usize,
     pub(super) steps: usize,
 }
 
 /// The memory that holds the words of panels.
 #[derive(Debug)]
-enum Memory {
+enum Storage {
     Own(Vec<Line>),
     /// The memory of the weight, rearranged in place, and the last panel if its columns do not fill
     /// whole vectors.
@@ -97,11 +97,11 @@ impl Panels {
         let width = group * instructions.panel();
         let count = columns.next_multiple_of(instructions.lanes) * steps;
         let mut lines: Vec<Line> = Vec::with_capacity(count.div_ceil(LINE));
-        let memory = lines.spare_capacity_mut();
+        let slots = lines.spare_capacity_mut();
         // SAFETY: a line is LINE words without gaps, so the spare memory of the lines is that many
         // slots. It is borrowed from `lines` alone, and a slot may be unwritten.
         let words = unsafe {
-            std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), memory.len() * LINE)
+            std::slice::from_raw_parts_mut(slots.as_mut_ptr().cast(), slots.len() * LINE)
         };
         words[count..].fill(Slot::new(0));
         words[..count]
@@ -120,7 +120,7 @@ impl Panels {
         unsafe { lines.set_len(count.div_ceil(LINE)) };
         Self {
             instructions,
-            memory: Memory::Own(lines),
+            storage: Storage::Own(lines),
             columns,
             steps,
         }
@@ -163,7 +163,7 @@ impl Panels {
         transpose(slots(&mut panel[..count]), rest, steps);
         Ok(Self {
             instructions,
-            memory: Memory::OfWeight {
+            storage: Storage::OfWeight {
                 bytes: weight,
                 last,
             },
@@ -215,10 +215,10 @@ impl Panels {
         let columns = self.columns_of(panel).len();
         let width = columns.next_multiple_of(self.instructions.lanes);
         let start = panel * self.instructions.panel() * self.steps;
-        let words: &[u32] = match &self.memory {
-            Memory::Own(lines) => &bytemuck::cast_slice(lines)[start..],
-            Memory::OfWeight { last, .. } if columns < width => bytemuck::cast_slice(last),
-            Memory::OfWeight { bytes, .. } => &bytemuck::cast_slice(bytes)[start..],
+        let words: &[u32] = match &self.storage {
+            Storage::Own(lines) => &bytemuck::cast_slice(lines)[start..],
+            Storage::OfWeight { last, .. } if columns < width => bytemuck::cast_slice(last),
+            Storage::OfWeight { bytes, .. } => &bytemuck::cast_slice(bytes)[start..],
         };
         &words[steps.start * width..steps.end * width]
     }

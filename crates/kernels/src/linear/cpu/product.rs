@@ -32,14 +32,14 @@ pub(super) trait LeftFactor: Sync {
     /// Returns the number of words of a row.
     fn steps(&self) -> usize;
 
-    /// Some steps of some rows in the order of the innermost loop, written to `memory` if they
-    /// are not adjacent. The address is valid as long as the factor and the memory.
+    /// Some steps of some rows in the order of the innermost loop, written to `buffer` if they
+    /// are not adjacent. The address is valid as long as the factor and the buffer.
     fn block(
         &self,
         instructions: Instructions,
         rows: Range<usize>,
         steps: Range<usize>,
-        memory: &mut Vec<Line>,
+        buffer: &mut Vec<Line>,
     ) -> (*const u32, Layout);
 }
 
@@ -103,16 +103,16 @@ impl<'a, L: LeftFactor> Product<'a, L> {
             .clamp(tile, MAX_BLOCK_ROWS / tile * tile);
         let work = rows * self.right.columns * self.right.steps;
         if work < MIN_PARALLEL_ROWS {
-            let mut memory = Vec::new();
+            let mut buffer = Vec::new();
             for start in (0..rows).step_by(chunk) {
                 let rows = start..(start + chunk).min(rows);
-                self.block(rows, 0..panels, depth, &mut memory, out);
+                self.block(rows, 0..panels, depth, &mut buffer, out);
             }
         } else {
             let starts = (0..rows).into_par_iter().step_by(chunk);
-            starts.for_each_init(Vec::new, |memory, start| {
+            starts.for_each_init(Vec::new, |buffer, start| {
                 let rows = start..(start + chunk).min(rows);
-                self.block(rows, 0..panels, depth, memory, out);
+                self.block(rows, 0..panels, depth, buffer, out);
             });
         }
     }
@@ -165,7 +165,7 @@ impl<'a, L: LeftFactor> Product<'a, L> {
         rows: Range<usize>,
         panels: Range<usize>,
         depth: usize,
-        memory: &mut Vec<Line>,
+        buffer: &mut Vec<Line>,
         out: &Output,
     ) {
         let instructions = self.right.instructions;
@@ -175,7 +175,7 @@ impl<'a, L: LeftFactor> Product<'a, L> {
             let steps = index * depth..((index + 1) * depth).min(self.right.steps);
             let (left, layout) = self
                 .left
-                .block(instructions, rows.clone(), steps.clone(), memory);
+                .block(instructions, rows.clone(), steps.clone(), buffer);
             for panel in panels.clone() {
                 let panel_columns = self.right.columns_of(panel);
                 let tile = Tile {
@@ -194,7 +194,7 @@ impl<'a, L: LeftFactor> Product<'a, L> {
                     stride: columns,
                 };
                 // SAFETY: `available` found the instructions of the panels; `left` is the block of
-                // these rows and steps, which `memory` or the factor keeps, `written` checked the
+                // these rows and steps, which `buffer` or the factor keeps, `written` checked the
                 // length of the bias, and no other thread has these rows and columns of `out`.
                 unsafe { run(instructions, &tile, panel_columns.len()) };
             }

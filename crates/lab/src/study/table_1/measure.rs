@@ -30,7 +30,7 @@ const MIN_RUNS: usize = 3;
 /// Largest number of measured passes.
 const MAX_RUNS: usize = 100;
 
-/// Measures one layer on one sequence of `n` positions, for about `patience`. `memory` is the
+/// Measures one layer on one sequence of `n` positions, for about `patience`. `allocator` is the
 /// allocator of the program.
 pub fn measure(
     kind: Kind,
@@ -38,15 +38,15 @@ pub fn measure(
     n: usize,
     patience: Duration,
     device: &Device,
-    memory: &PeakAlloc,
+    allocator: &PeakAlloc,
 ) -> Measurement {
     let layer = Layer::new(kind, sizes, device);
     let x = Tensor::random([1, n, sizes.d], Distribution::Normal(0.0, 1.0), device);
     run(&layer, &x);
-    memory.reset_peak_usage();
-    let before = memory.current_usage();
+    allocator.reset_peak_usage();
+    let before = allocator.current_usage();
     run(&layer, &x);
-    let bytes = memory.peak_usage().saturating_sub(before);
+    let bytes = allocator.peak_usage().saturating_sub(before);
     let mut times = Vec::new();
     let start = Instant::now();
     while times.len() < MIN_RUNS || (times.len() < MAX_RUNS && start.elapsed() < patience) {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[global_allocator]
-    static MEMORY: PeakAlloc = PeakAlloc;
+    static ALLOCATOR: PeakAlloc = PeakAlloc;
 
     #[test]
     fn a_measurement_has_the_given_sizes() {
@@ -108,7 +108,7 @@ mod tests {
             kernel: 3,
         };
         let device = Device::default();
-        let actual = measure(Kind::Gru, sizes, 20, Duration::ZERO, &device, &MEMORY);
+        let actual = measure(Kind::Gru, sizes, 20, Duration::ZERO, &device, &ALLOCATOR);
         let expected = Measurement {
             kind: Kind::Gru,
             n: 20,

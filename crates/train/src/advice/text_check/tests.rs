@@ -1,5 +1,6 @@
 use burnformer_data::{
-    CleaningSettings, PrepareSettings, Tokenizer, TokenizerSettings, TokenizerSource, prepare,
+    CleaningSettings, FileKeys, PrepareSettings, Tokenizer, TokenizerSettings, TokenizerSource,
+    prepare,
 };
 use whatlang::Lang;
 
@@ -150,7 +151,9 @@ fn sample(pairs: &[Pair]) -> PairSample {
         cleaning: CleaningSettings::default(),
         cache_dir: folder.path().join("cache"),
     };
-    let [first, again] = [(); 2].map(|()| prepare(&settings, &mut |_| {}).unwrap().pairs);
+    let mut keys = FileKeys::default();
+    let [first, again] =
+        [(); 2].map(|()| prepare(&settings, &mut keys, &mut |_| {}).unwrap().pairs);
     assert_eq!(first, again);
     first
 }

@@ -169,7 +169,7 @@ impl LeftFactor for RoundedLhs<'_> {
         instructions: Instructions,
         rows: Range<usize>,
         pairs: Range<usize>,
-        memory: &mut Vec<Line>,
+        buffer: &mut Vec<Line>,
     ) -> (*const u32, Layout) {
         let Lhs {
             matrix,
@@ -182,8 +182,8 @@ impl LeftFactor for RoundedLhs<'_> {
             Major::Column => pairs.len(),
         };
         let count = rows.len().next_multiple_of(instructions.tile) * width_of_rows;
-        memory.resize(count.div_ceil(LINE), Line::zeroed());
-        let block: &mut [u32] = bytemuck::cast_slice_mut(memory);
+        buffer.resize(count.div_ceil(LINE), Line::zeroed());
+        let block: &mut [u32] = bytemuck::cast_slice_mut(buffer);
         let terms = 2 * pairs.start..(2 * pairs.end).min(depth);
         let layout = match major {
             Major::Row => {

@@ -4,9 +4,9 @@
 //! many small children of the enclosing part. Copying a large part for each of many small ones
 //! would need gigabytes. The allocator counts the bytes held, and the calls that request them.
 
-#[path = "memory/counting.rs"]
+#[path = "peak_memory/counting.rs"]
 mod counting;
-#[path = "memory/files.rs"]
+#[path = "peak_memory/files.rs"]
 mod files;
 
 use std::collections::BTreeMap;

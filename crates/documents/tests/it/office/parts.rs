@@ -1,124 +1,14 @@
-//! Texts of office documents outside of their main files, and how files are found.
+//! Texts of office documents outside of their main files.
 
 use burnformer_documents::{Office, OfficeKind, WholeFile};
 
-use crate::office::{archive, file, translate};
+use super::discovery::{RELATIONS, relations};
+use super::{archive, file, translate};
 
-const RELATIONS: [&str; 2] = [
-    "http://schemas.openxmlformats.org/officeDocument/2006/relationships/",
-    "http://purl.oclc.org/ooxml/officeDocument/relationships/",
-];
-
-/// The relationships of a file to others: a type and a target each.
-fn relations(namespace: &str, all: &[(&str, &str)]) -> String {
-    let one = |(number, (kind, target)): (usize, &(&str, &str))| {
-        format!("<Relationship Id=\"r{number}\" Type=\"{namespace}{kind}\" Target=\"{target}\"/>")
-    };
-    let all: String = all.iter().enumerate().map(one).collect();
-    format!("<Relationships>{all}</Relationships>")
-}
-
-/// `xml`, a file of a document, in capitals.
-fn capitals(kind: OfficeKind, files: &[(&str, &str)], name: &str) -> String {
+/// The file `name` of a document of `files`, translated into capitals.
+pub fn file_in_capitals(kind: OfficeKind, files: &[(&str, &str)], name: &str) -> String {
     let changed = translate(archive(files), kind, str::to_uppercase);
     file(&changed, name).replace(" xml:space=\"preserve\"", "")
-}
-
-/// openpyxl 3.1 writes `/xl/comments/comment1.xml`, Excel `../comments1.xml`, and a file in the
-/// strict form has other types. The names below say nothing about the files.
-#[test]
-fn files_are_found_by_their_relationships_whatever_they_are_called() {
-    use OfficeKind::{Docx, Pptx, Xlsx};
-    let drawing = "<x><a:p><a:r><a:t>one dog</a:t></a:r></a:p></x>";
-    let word = "<x><w:p><w:r><w:t>one dog</w:t></w:r></w:p></x>";
-    let comment = "<comments><text><t>one dog</t></text></comments>";
-    let cases = [
-        (Docx, "header", word),
-        (Docx, "footnotes", word),
-        (Docx, "endnotes", word),
-        (Docx, "comments", word),
-        (Docx, "glossaryDocument", word),
-        (Docx, "chart", drawing),
-        (Pptx, "slide", drawing),
-        (Pptx, "notesSlide", drawing),
-        (Pptx, "slideLayout", drawing),
-        (Pptx, "diagramData", drawing),
-        (Pptx, "comments", "<x><p:text>one dog</p:text></x>"),
-        (Xlsx, "comments", comment),
-        (Xlsx, "sharedStrings", "<sst><si><t>one dog</t></si></sst>"),
-        (Xlsx, "drawing", drawing),
-        (
-            Xlsx,
-            "worksheet",
-            "<worksheet><is><t>one dog</t></is></worksheet>",
-        ),
-        (
-            Xlsx,
-            "chart",
-            "<x><c:strCache><c:pt><c:v>one dog</c:v></c:pt></c:strCache></x>",
-        ),
-    ];
-    for ((kind, role, xml), namespace) in
-        cases.iter().flat_map(|case| RELATIONS.map(|it| (case, it)))
-    {
-        for target in [
-            "../q/part 1.xml",
-            "/Q/part%201.xml",
-            "./..//q/./part%201.XML#x",
-        ] {
-            let root = relations(namespace, &[("officeDocument", "/a/b/main.xml")]);
-            let main = relations(namespace, &[("theme", "c.xml"), (role, "../d/e.xml")]);
-            let deep = relations(namespace, &[(role, target)]);
-            let files = [
-                ("_rels/.rels", root.as_str()),
-                ("a/b/main.xml", "<a/>"),
-                ("a/b/_rels/main.xml.rels", &main),
-                ("a/d/e.xml", xml),
-                ("a/d/_rels/e.xml.rels", &deep.replace("../q", "../../q")),
-                ("q/part 1.xml", xml),
-                ("word/header1.xml", word),
-            ];
-            for name in ["a/d/e.xml", "q/part 1.xml"] {
-                let types = match kind {
-                    Docx => "wordprocessingml.document",
-                    Pptx => "presentationml.presentation",
-                    _ => "spreadsheetml.sheet",
-                };
-                let types = format!(
-                    "<Types><Default Extension=\"xml\" ContentType=\"application/vnd.openxmlformats-officedocument.{types}.main+xml\"/></Types>"
-                );
-                let mut files = files.to_vec();
-                files.push(("[Content_Types].xml", &types));
-                let found = capitals(*kind, &files, name);
-                assert_eq!(found, xml.replace("one dog", "ONE DOG"), "{role} {target}");
-            }
-        }
-    }
-}
-
-#[test]
-fn files_of_a_book_are_found_by_its_lists() {
-    let container = "<container><rootfiles><rootfile full-path=\"My%20book/list.xml\"/></rootfiles></container>";
-    for (href, name) in [
-        ("one.xml", "My book/one.xml"),
-        ("../two/a%20b.xml", "two/a b.xml"),
-        ("/two/%C3%A4.x", "two/ä.x"),
-    ] {
-        let list = format!(
-            "<package xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><dc:title>one dog</dc:title>\
-             <manifest><item href=\"{href}\" media-type=\"application/xhtml+xml\"/></manifest></package>"
-        );
-        let page = "<html><body><p title=\"one dog\">one dog</p></body></html>";
-        let files = [
-            ("META-INF/container.xml", container),
-            ("My book/list.xml", &list),
-            (name, page),
-        ];
-        for (name, xml) in &files[1..] {
-            let found = capitals(OfficeKind::Epub, &files, name);
-            assert_eq!(&found, &xml.replace("one dog", "ONE DOG"), "{href}");
-        }
-    }
 }
 
 /// A document with one file.
@@ -180,7 +70,7 @@ fn names_are_those_of_namespaces_and_not_their_prefixes() {
             let body = body.replace('@', prefix);
             let xml = format!("<x {declared}><y>{body}</y></x>");
             let files = whole(kind, &xml);
-            let found = capitals(kind, &files, files[1].0);
+            let found = file_in_capitals(kind, &files, files[1].0);
             assert_eq!(
                 found,
                 xml.replace(">one ", ">ONE ").replace(" dog<", " DOG<")
@@ -281,7 +171,7 @@ fn texts_outside_of_paragraphs_are_translated() {
         ),
     ] {
         let files = whole(kind, xml);
-        let found = capitals(kind, &files, files[1].0);
+        let found = file_in_capitals(kind, &files, files[1].0);
         let expected = [
             "one dog",
             "one &quot;dog&quot;",
@@ -331,7 +221,7 @@ fn headers_of_sheets_keep_their_codes() {
             ("xl/workbook.xml", "<a/>"),
             ("xl/worksheets/sheet1.xml", xml.as_str()),
         ];
-        let found = capitals(OfficeKind::Xlsx, &files, files[1].0);
+        let found = file_in_capitals(OfficeKind::Xlsx, &files, files[1].0);
         assert_eq!(found, sheet(after));
     }
 }
@@ -382,7 +272,7 @@ fn alternatives_have_the_same_translation() {
         ] {
             let xml = format!("<x><{prefix}:p>{inside}</{prefix}:p></x>");
             let files = whole(kind, &xml);
-            let found = capitals(kind, &files, files[1].0);
+            let found = file_in_capitals(kind, &files, files[1].0);
             assert_eq!(found.matches("mc:Choice").count(), 2, "{found}");
             let branches: Vec<String> = found
                 .split("mc:Fallback")
@@ -429,7 +319,7 @@ fn the_escape_of_a_line_end_is_no_word() {
             ("xl/workbook.xml", "<a/>"),
             ("xl/sharedStrings.xml", before.as_str()),
         ];
-        let found = capitals(OfficeKind::Xlsx, &files, files[1].0);
+        let found = file_in_capitals(OfficeKind::Xlsx, &files, files[1].0);
         assert_eq!(
             found,
             strings("ONE DOG", "\n").replace("two dogs", "TWO DOGS"),
@@ -462,7 +352,7 @@ fn cells_that_a_workbook_names_stay_and_are_named() {
             ("xl/worksheets/sheet1.xml", &sheet),
             ("xl/sharedStrings.xml", &strings),
         ];
-        let found = capitals(OfficeKind::Xlsx, &files, "xl/sharedStrings.xml");
+        let found = file_in_capitals(OfficeKind::Xlsx, &files, "xl/sharedStrings.xml");
         assert_eq!(found, strings.replace("two dogs", "TWO DOGS"), "{sheet}");
     }
 }

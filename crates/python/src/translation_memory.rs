@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use burnformer::output::say;
-use burnformer_infer::{MemoryMatch, TranslationMemory};
-use burnformer_translation::memory_files;
+use burnformer_infer::{FuzzyMatch, TranslationMemory};
+use burnformer_translation::translation_memory;
 use pyo3::prelude::*;
 
 use crate::compute::compute;
@@ -46,7 +46,7 @@ impl Memory {
         };
         let inner = compute(py, move |_| {
             let languages = [source_language.as_deref(), target_language.as_deref()];
-            Ok(memory_files::load(&files, languages, &mut |note| {
+            Ok(translation_memory::load(&files, languages, &mut |note| {
                 say(note)
             })?)
         })?;
@@ -57,7 +57,7 @@ impl Memory {
 
     /// Returns the pair most similar to `text`, with its similarity from 0 to 1, if one is similar.
     fn nearest(&self, text: &str) -> Option<(String, String, f64)> {
-        let MemoryMatch {
+        let FuzzyMatch {
             source,
             translation,
             score,

@@ -44,7 +44,7 @@ pub struct TranslationMemory {
 
 /// A pair of a translation memory with a source similar to a given segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MemoryMatch<'a> {
+pub struct FuzzyMatch<'a> {
     /// The source of the pair.
     pub source: &'a str,
     /// The translation of the pair.
@@ -131,9 +131,9 @@ impl TranslationMemory {
 
     /// Returns the pair with the most similar source; `None` if no pair is similar. The time does
     /// not grow with the memory.
-    pub fn nearest(&self, source: &str) -> Option<MemoryMatch<'_>> {
+    pub fn nearest(&self, source: &str) -> Option<FuzzyMatch<'_>> {
         if let Some([source, translation]) = self.equal(source) {
-            return Some(MemoryMatch {
+            return Some(FuzzyMatch {
                 source,
                 translation,
                 score: 1.0,
@@ -161,7 +161,7 @@ impl TranslationMemory {
         });
         let matches = candidates.into_iter().take(MAX_COMPARED).map(|(index, _)| {
             let [source, translation] = self.pair(index);
-            MemoryMatch {
+            FuzzyMatch {
                 source,
                 translation,
                 score: likeness(&sought, &words(source)).min(MAX_FUZZY_SCORE),

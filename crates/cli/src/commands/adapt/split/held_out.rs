@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-use super::{Entry, Memory};
+use super::{Entry, Split};
 
 /// The largest number of held-out pairs.
 const MAX_HELD: f64 = 200.0;
@@ -21,7 +21,7 @@ pub(in crate::commands::adapt) enum Role {
     Learned,
 }
 
-impl Memory {
+impl Split {
     /// Holds out a fifth of `entries`, or a third of a small memory: the latest entries if all have
     /// a time, whole files if there are many, and otherwise entries chosen by the hash of their
     /// source. Pairs that were learned before are not held out when the memory grows.

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use burnformer_translation::memory_files::{Counts, Pair, Unit, read};
+use burnformer_translation::translation_memory::{Counts, Pair, Unit, read};
 use derive_more::Display;
 
 pub(super) use self::held_out::Role;
@@ -23,10 +23,10 @@ const MAX_RATIO: usize = 4;
 /// The largest number of words of a term.
 const MAX_TERM_WORDS: usize = 3;
 
-/// The pairs of a memory.
+/// The pairs of a translation memory, to learn from and to measure with.
 #[derive(Default, Display)]
 #[display("{counts}; {} to learn from, {} held out ({division})", train.len(), held.len())]
-pub(super) struct Memory {
+pub(super) struct Split {
     /// The pairs to learn from.
     pub(super) train: Vec<Pair>,
     /// The pairs to measure with. Their sources do not occur in `train`, not even with other
@@ -48,7 +48,7 @@ struct Entry {
     time: String,
 }
 
-impl Memory {
+impl Split {
     /// Reads `files` as [`read`] does and divides them. Each file has a role in the previous
     /// adaptation.
     ///
@@ -74,15 +74,15 @@ impl Memory {
             "the memory has {} usable pairs ({counts}), and {MIN_PAIRS} are the fewest that teach anything; name more files with --memory",
             kept.len(),
         );
-        let mut memory = Self {
+        let mut split = Self {
             counts,
             terms,
             ..Self::default()
         };
-        memory.divide(kept, role);
+        split.divide(kept, role);
         let alike = "the memory has nothing but numbers that differ; name more files with --memory";
-        ensure!(!memory.held.is_empty() && !memory.train.is_empty(), alike);
-        Ok(memory)
+        ensure!(!split.held.is_empty() && !split.train.is_empty(), alike);
+        Ok(split)
     }
 
     /// The `requested` number of updates. By default each pair is learned about twenty times, at

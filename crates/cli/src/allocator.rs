@@ -24,9 +24,9 @@ unsafe impl GlobalAlloc for Allocator {
         granted(unsafe { System.alloc(layout) }, layout.size())
     }
 
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(memory, layout) }
+        unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -34,18 +34,18 @@ unsafe impl GlobalAlloc for Allocator {
         granted(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `realloc`.
-        granted(unsafe { System.realloc(memory, layout, size) }, size)
+        granted(unsafe { System.realloc(pointer, layout, size) }, size)
     }
 }
 
-/// `memory`, which is null only if the caller handles that.
-fn granted(memory: *mut u8, bytes: usize) -> *mut u8 {
-    if memory.is_null() && !burnformer_files::is_refusable() {
+/// Returns `pointer`, which is null only if the caller handles that.
+fn granted(pointer: *mut u8, bytes: usize) -> *mut u8 {
+    if pointer.is_null() && !burnformer_files::is_refusable() {
         end(bytes);
     }
-    memory
+    pointer
 }
 
 /// What the user can reduce when memory runs out.

@@ -1,7 +1,7 @@
 use super::*;
 
 /// The memory of files with these names and texts, from English into German.
-fn read(files: &[(&str, String)]) -> Result<Memory> {
+fn read(files: &[(&str, String)]) -> Result<Split> {
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = files
         .iter()
@@ -11,7 +11,7 @@ fn read(files: &[(&str, String)]) -> Result<Memory> {
             path
         })
         .collect();
-    Memory::read(&paths, [Some("en"), Some("de")], |_| Role::New)
+    Split::read(&paths, [Some("en"), Some("de")], |_| Role::New)
 }
 
 /// A word for each number.
@@ -98,15 +98,15 @@ fn every_form_of_a_memory_has_the_same_pairs() {
         vec![("a.xlf", xliff(100))],
         vec![("a.en", en), ("a.de", de)],
     ] {
-        let memory = read(&files).unwrap();
-        let count = memory.train.len() + memory.held.len();
-        assert!((100..=101).contains(&count), "{}: {memory}", files[0].0);
+        let split = read(&files).unwrap();
+        let count = split.train.len() + split.held.len();
+        assert!((100..=101).contains(&count), "{}: {split}", files[0].0);
         assert!(
-            (22..45).contains(&memory.held.len()),
-            "{}: {memory}",
+            (22..45).contains(&split.held.len()),
+            "{}: {split}",
             files[0].0
         );
-        let all: HashSet<&Pair> = memory.train.iter().chain(&memory.held).collect();
+        let all: HashSet<&Pair> = split.train.iter().chain(&split.held).collect();
         assert!((0..100).all(|number| all.contains(&pair(number))));
     }
 }
@@ -120,12 +120,12 @@ fn held_out_sources_are_not_learned_in_any_spelling() {
         text.replace(" is", " 7 is"),
         text.replace(" is", " 88 is").replace('.', "!"),
     ];
-    let memory = read(&[("a.tsv", text.concat())]).unwrap();
-    let held = memory.held.iter();
+    let split = read(&[("a.tsv", text.concat())]).unwrap();
+    let held = split.held.iter();
     let held: HashSet<_> = held.map(|[source, _]| second_word(source)).collect();
-    assert!(held.len() > 10 && memory.train.len() > 200, "{memory}");
+    assert!(held.len() > 10 && split.train.len() > 200, "{split}");
     assert!(
-        !memory
+        !split
             .train
             .iter()
             .any(|[source, _]| held.contains(&second_word(source)))
@@ -140,26 +140,26 @@ fn second_word(source: &str) -> Option<String> {
 fn learned_pairs_are_not_held_out_when_the_memory_grows() {
     let mut learned = HashSet::new();
     for count in [40, 90, 180, 250, 301, 500, 999, 1001, 1500, 4000] {
-        let memory = read(&[("a.tsv", lines(0, count, "\t"))]).unwrap();
+        let split = read(&[("a.tsv", lines(0, count, "\t"))]).unwrap();
         assert!(
-            memory.held.iter().all(|pair| !learned.contains(pair)),
+            split.held.iter().all(|pair| !learned.contains(pair)),
             "{count}"
         );
-        assert!((5..260).contains(&memory.held.len()), "{memory}");
-        assert_eq!(memory.division, "by the hash of the source");
-        learned.extend(memory.train);
+        assert!((5..260).contains(&split.held.len()), "{split}");
+        assert_eq!(split.division, "by the hash of the source");
+        learned.extend(split.train);
     }
 }
 
 #[test]
 fn files_with_times_hold_out_the_latest_pairs() {
-    let memory = read(&[("a.tmx", tmx((0..100).map(|number| 1 + number % 20)))]).unwrap();
-    assert_eq!((memory.division, memory.held.len()), ("the latest", 35));
+    let split = read(&[("a.tmx", tmx((0..100).map(|number| 1 + number % 20)))]).unwrap();
+    assert_eq!((split.division, split.held.len()), ("the latest", 35));
     let latest = (0..100)
         .filter(|number| number % 20 >= 13)
         .map(pair)
         .collect::<HashSet<_>>();
-    assert_eq!(memory.held.iter().cloned().collect::<HashSet<_>>(), latest);
+    assert_eq!(split.held.iter().cloned().collect::<HashSet<_>>(), latest);
 }
 
 #[test]
@@ -168,12 +168,9 @@ fn many_files_hold_out_whole_files() {
     let names = [
         "a.tsv", "b.tsv", "c.tsv", "d.tsv", "e.tsv", "f.tsv", "g.tsv", "h.tsv",
     ];
-    let memory = read(&names.into_iter().zip(files).collect::<Vec<_>>()).unwrap();
-    assert_eq!(
-        (memory.division, memory.held.len() % 20),
-        ("whole files", 0)
-    );
-    assert_eq!(memory.held_files.len() * 20, memory.held.len());
+    let split = read(&names.into_iter().zip(files).collect::<Vec<_>>()).unwrap();
+    assert_eq!((split.division, split.held.len() % 20), ("whole files", 0));
+    assert_eq!(split.held_files.len() * 20, split.held.len());
 }
 
 #[test]
@@ -181,9 +178,9 @@ fn pairs_that_teach_nothing_are_counted_and_terms_are_found() {
     let useless = "Same\tSame\n123\t456\n\tleer\nA word\tEin Wort\nA  word\tein Wort\nHouse\tHaus\nHouse\tHaus\n\
          Open\tOffen\nOpen\tÖffnen\n";
     let long = format!("One\t{}\n", "sehr lang ".repeat(20));
-    let memory = read(&[("a.tsv", lines(0, 50, "\t") + useless + &long)]).unwrap();
+    let split = read(&[("a.tsv", lines(0, 50, "\t") + useless + &long)]).unwrap();
     assert_eq!(
-        memory.counts.0,
+        split.counts.0,
         [
             ("messages read", 60),
             ("equal to their source", 1),
@@ -192,14 +189,14 @@ fn pairs_that_teach_nothing_are_counted_and_terms_are_found() {
             ("of far lengths", 1)
         ]
     );
-    assert_eq!(memory.terms, [["House".to_string(), "Haus".to_string()]]);
+    assert_eq!(split.terms, [["House".to_string(), "Haus".to_string()]]);
 }
 
 #[test]
 fn pairs_have_no_markup_and_each_sentence_is_a_pair() {
     let html = "msgid \"<b>One</b> cat. Two %(name)s dogs.\"\nmsgstr \"<b>Eine</b> Katze. Zwei %(name)s Hunde.\"\n\n";
-    let memory = read(&[("a.po", html.to_string() + &po(40))]).unwrap();
-    let all: Vec<&Pair> = memory.train.iter().chain(&memory.held).collect();
+    let split = read(&[("a.po", html.to_string() + &po(40))]).unwrap();
+    let all: Vec<&Pair> = split.train.iter().chain(&split.held).collect();
     for pair in [
         ["One cat.", "Eine Katze."],
         ["Two %(name)s dogs.", "Zwei %(name)s Hunde."],
