@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{oneshot, watch};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 
@@ -187,6 +187,8 @@ async fn accept(
         match accepted {
             Ok((stream, peer)) => {
                 if open.len() >= most {
+                    // Connections read what has arrived before one of them is closed as idle.
+                    yield_now().await;
                     close_one(&mut open);
                 }
                 let waiting = Arc::new(Mutex::new(Waiting::for_client(false)));
@@ -312,6 +314,8 @@ async fn answer(
     idle: Duration,
     closing: watch::Receiver<bool>,
 ) {
+    // The time in which this thread was busy with other connections is not the client's.
+    connection.waits(Waiting::for_client(false));
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(idle));
     let mut http = http1::Builder::new();
