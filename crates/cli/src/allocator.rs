@@ -4,7 +4,7 @@
 use std::alloc::System;
 use std::alloc::{GlobalAlloc, Layout};
 use std::io::{Cursor, Write};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 // musl's allocator maps each large tensor anew, at 50 % more processor time.
 #[cfg(target_env = "musl")]
@@ -82,9 +82,14 @@ fn advice() -> &'static str {
     }
 }
 
-/// Says that `bytes` could not be allocated and ends the process, without allocating.
+/// Says that `bytes` could not be allocated and ends the process, without allocating. If several
+/// threads run out of memory, the first one says so.
 #[cold]
 fn end(bytes: usize) -> ! {
+    static IS_ENDING: AtomicBool = AtomicBool::new(false);
+    while IS_ENDING.swap(true, Ordering::Relaxed) {
+        std::thread::yield_now();
+    }
     let mut text = Cursor::new([0; 200]);
     let _ = writeln!(
         text,
