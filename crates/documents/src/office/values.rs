@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use quick_xml::escape::unescape;
+
 use super::kind::{OfficeKind, has};
 use crate::format::{is_prose, values as values_of_page};
 use crate::words::{Span, has_letters, moved};
@@ -27,7 +29,10 @@ pub(super) fn values(xml: &str, kind: OfficeKind, element: &Element<'_>, name: &
         let Some(names) = VALUES.get(name) else {
             return Vec::new();
         };
-        let texts = attributes(tag).filter(|(name, _)| has(names, local(name)));
+        // A value that is not well-formed could not be read again, so it stays as it is.
+        let texts = attributes(tag).filter(|(name, range)| {
+            has(names, local(name)) && unescape(&tag[range.clone()]).is_ok()
+        });
         texts.map(|(_, range)| moved(&range, 0, start)).collect()
     };
     ranges.retain(|range| {

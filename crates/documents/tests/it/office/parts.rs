@@ -38,6 +38,26 @@ fn open_namespace(_: usize, name: &str) -> String {
     format!("urn:oasis:names:tc:opendocument:xmlns:{name}:1.0")
 }
 
+#[test]
+fn values_that_are_not_well_formed_stay_and_the_file_is_read_again() {
+    for value in [
+        "one &quot;dog&a)::;",
+        "one &unknown; dog",
+        "one &; dog",
+        "one &#xZZ; dog",
+    ] {
+        let xml = format!(
+            "<w:hdr><w:p><w:hyperlink w:tooltip='{value}'><w:r><w:t>one dog</w:t></w:r></w:hyperlink></w:p></w:hdr>"
+        );
+        let files = whole(OfficeKind::Docx, &xml);
+        let once = translate(archive(&files), OfficeKind::Docx, str::to_uppercase);
+        let header = file(&once, files[1].0);
+        assert!(header.contains(&format!("w:tooltip='{value}'")), "{header}");
+        assert!(header.contains("ONE DOG"), "{header}");
+        translate(once, OfficeKind::Docx, str::to_uppercase);
+    }
+}
+
 /// Programs that write XML with libraries give namespaces prefixes of their own.
 #[test]
 fn names_are_those_of_namespaces_and_not_their_prefixes() {
