@@ -1,19 +1,24 @@
 //! Layers by themselves.
 
-use burn::module::Param;
-use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+mod attention;
+mod embeddings;
+
+use burn::tensor::Tensor;
 use burnformer_core::rnn::Gru;
 use burnformer_core::ssru::{Ssru, SsruState};
 use burnformer_core::{
-    Activation, AttentionBias, AttentionInputs, ClosingNorm, Decoder, DecoderBias, DecoderConfig,
+    Activation, AttentionBias, ClosingNorm, Decoder, DecoderBias, DecoderConfig,
     DecoderLayerConfig, Dropout, EmbeddingScale, EmbeddingSharing, EncodedSource, EncoderConfig,
-    LayerConfig, LayerNormConfig, Linear, LinearConfig, MhaInput, MultiHeadAttention,
-    MultiHeadAttentionConfig, NormKind, NormPosition, OutputBias, PositionWiseFeedForwardConfig,
-    PositionalEncoding, PositionalEncodingConfig, RandomKey, ResidualNorm, SharedEmbeddings,
-    SharedEmbeddingsConfig, TargetHistory, TokenEmbeddingConfig, Window, WindowBlocks,
-    label_smoothed_cross_entropy, look_ahead_mask, scaled_dot_product_attention, window_attention,
+    LayerConfig, LayerNormConfig, Linear, LinearConfig, MultiHeadAttentionConfig, NormKind,
+    NormPosition, PositionWiseFeedForwardConfig, RandomKey, ResidualNorm, TargetHistory,
+    look_ahead_mask,
 };
 
+use self::attention::{
+    Mask, added_scores, attention, cross_attention, dot_product_attention, heads, padding,
+    unscaled_attention, windowed,
+};
+use self::embeddings::{embedding, embeddings, loss, positions};
 use super::{Case, Parts, error, mode, parts, weighted};
 
 /// The width of most layers.
@@ -206,138 +211,6 @@ fn network(activation: Activation, gated: bool) -> f64 {
     )
 }
 
-fn heads() -> MultiHeadAttentionConfig {
-    MultiHeadAttentionConfig::new(WIDTH, 2)
-}
-
-/// The keys that a query does not see.
-#[derive(Clone, Copy)]
-enum Mask {
-    None,
-    /// The last keys of the first sentence, and every key of the second one.
-    Padding,
-    LookAhead,
-    /// Keys of each head and query, and every key of the first query.
-    Weights,
-}
-
-impl Mask {
-    fn bias(self, device: &Device) -> AttentionBias {
-        match self {
-            Self::None => AttentionBias::None,
-            Self::Padding => AttentionBias::Mask(padding(device)),
-            Self::LookAhead => AttentionBias::Mask(look_ahead_mask(0, LEN, device)),
-            Self::Weights => {
-                let shape = [BATCH, 2, LEN, LEN];
-                let uniform = RandomKey::new(8).uniform(shape.iter().product());
-                let mut bits: Vec<bool> = uniform.iter().map(|&u| u < 0.4).collect();
-                bits[..LEN].fill(true);
-                AttentionBias::Mask(Tensor::from_data(TensorData::new(bits, shape), device))
-            }
-        }
-    }
-}
-
-/// Hides the last keys of the first sentence, and every key of the second one.
-fn padding(device: &Device) -> Tensor<4, Bool> {
-    let bits = [
-        false, false, false, true, true, true, true, true, true, true,
-    ];
-    Tensor::<1, Bool>::from_data(bits, device).reshape([BATCH, 1, 1, LEN])
-}
-
-fn attention(config: MultiHeadAttentionConfig, mask: Mask) -> f64 {
-    let shape = [BATCH, LEN, config.d_model];
-    error(
-        |device| parts(config.init_with_key(key(), device), &[shape], device),
-        |parts| self_attention(parts, mask),
-    )
-}
-
-fn self_attention(parts: &Parts<MultiHeadAttention>, mask: Mask) -> Tensor<1> {
-    let x = vector(parts, 0);
-    let bias = mask.bias(&x.device());
-    weighted(
-        parts
-            .0
-            .forward(MhaInput::self_attention(x).bias(bias), mode()),
-    )
-}
-
-fn unscaled_attention() -> f64 {
-    let build = |device: &Device| {
-        let mut attention = heads().init_with_key(key(), device);
-        attention.is_scaled = false;
-        parts(attention, &[VECTORS], device)
-    };
-    error(build, |parts| self_attention(parts, Mask::LookAhead))
-}
-
-fn cross_attention() -> f64 {
-    let shapes = [[BATCH, 3, WIDTH], VECTORS];
-    error(
-        |device| parts(heads().init_with_key(key(), device), &shapes, device),
-        |parts| {
-            let input = MhaInput::new(vector(parts, 0), vector(parts, 1));
-            let input = input.mask(padding(&vector(parts, 0).device()));
-            weighted(parts.0.forward(input, mode()))
-        },
-    )
-}
-
-fn added_scores() -> f64 {
-    let shapes = [VECTORS, [2, LEN, LEN]];
-    error(
-        |device| parts(heads().init_with_key(key(), device), &shapes, device),
-        |parts| {
-            let [x, scores] = [0, 1].map(|n| vector(parts, n));
-            let bias = AttentionBias::Additive {
-                mask: Some(padding(&x.device())),
-                scores: scores.unsqueeze(),
-            };
-            weighted(
-                parts
-                    .0
-                    .forward(MhaInput::self_attention(x).bias(bias), mode()),
-            )
-        },
-    )
-}
-
-fn dot_product_attention() -> f64 {
-    let shapes = [[4, 3, WIDTH], [4, LEN, WIDTH], [4, LEN, 2]];
-    error(
-        |device| parts(Dropout::new(0.3), &shapes, device),
-        |parts| {
-            let [query, key, value] = [0, 1, 2].map(|n| {
-                let x = vector(parts, n);
-                let [rows, len, width] = x.dims();
-                x.reshape([BATCH, rows / BATCH, len, width])
-            });
-            let bias = AttentionBias::Mask(padding(&query.device()));
-            let dropout = &parts.0;
-            weighted(
-                scaled_dot_product_attention(query, key, value, &bias, dropout, mode()).context,
-            )
-        },
-    )
-}
-
-/// A sequence that is long compared with the window, so that it is computed in blocks.
-fn windowed(causal: bool) -> f64 {
-    let shapes = [[1, 35, 2]; 3];
-    let window = Window { radius: 3, causal };
-    error(
-        |device| parts(Dropout::new(0.2), &shapes, device),
-        |parts| {
-            let inputs = [0, 1, 2].map(|n| vector(parts, n));
-            let blocks = WindowBlocks::new(window, 35, None, &inputs[0].device());
-            let inputs = AttentionInputs::new(inputs, 2);
-            weighted(window_attention(inputs, &blocks, &parts.0, mode()))
-        },
-    )
-}
-
 fn layer() -> LayerConfig {
     LayerConfig::new(heads(), PositionWiseFeedForwardConfig::new(WIDTH, 8))
 }
@@ -436,72 +309,4 @@ fn gru() -> f64 {
             weighted(parts.0.forward(x, padding))
         },
     )
-}
-
-fn positions(learned: Option<usize>) -> f64 {
-    let config = PositionalEncodingConfig::new(WIDTH).with_learned(learned);
-    error(
-        |device| parts(config.init_with_key(key(), device), &[VECTORS], device),
-        |parts: &Parts<PositionalEncoding>| {
-            // Learned positions that nobody reads have a gradient of zero.
-            weighted(parts.0.forward(vector(parts, 0), 2))
-        },
-    )
-}
-
-const VOCAB: usize = 8;
-
-/// Ids, one of them twice.
-fn ids(device: &Device) -> Tensor<2, Int> {
-    Tensor::from_ints([[5, 6, 7, 2], [6, 2, 0, 0]], device)
-}
-
-/// Rows, and logits of the same matrix.
-fn embedding(fix_norm: bool, scale: EmbeddingScale) -> f64 {
-    let config = TokenEmbeddingConfig::new(VOCAB, WIDTH)
-        .with_fix_norm(fix_norm)
-        .with_scale(scale);
-    error(
-        |device| parts(config.init_with_key(key(), device), &[], device),
-        |parts| {
-            let rows = parts.0.forward(ids(&parts.0.weight.device()));
-            weighted(parts.0.logits(rows.clone(), None)) + weighted(rows)
-        },
-    )
-}
-
-/// Both sides, and the loss.
-fn embeddings(sharing: EmbeddingSharing) -> f64 {
-    let config = SharedEmbeddingsConfig::new([VOCAB, VOCAB], WIDTH)
-        .with_sharing(sharing)
-        .with_output_bias(OutputBias::PerPiece);
-    error(
-        |device| {
-            parts(
-                config.init_with_key(key(), device),
-                &[[BATCH, 4, WIDTH]],
-                device,
-            )
-        },
-        |parts: &Parts<SharedEmbeddings>| {
-            let (embeddings, states) = (&parts.0, vector(parts, 0));
-            let ids = ids(&states.device());
-            let loss = embeddings
-                .loss(states.clone(), ids.clone(), 0, 0.1)
-                .smoothed;
-            let [source, target] = [embeddings.source(ids.clone()), embeddings.target(ids)];
-            loss + weighted(source)
-                + weighted(target * states.clone())
-                + weighted(embeddings.logits(states))
-        },
-    )
-}
-
-fn loss(smoothing: f64) -> f64 {
-    let logits = |device: &Device| vec![Param::from_tensor(Tensor::zeros([BATCH, 4, 9], device))];
-    error(logits, |logits| {
-        let logits = logits[0].val();
-        let targets = ids(&logits.device());
-        label_smoothed_cross_entropy(logits, targets, 0, smoothing).smoothed
-    })
 }
