@@ -25,7 +25,7 @@ const opened = new Map();
 /** The name of the present model, and the promise of its translator; null if it must be loaded, for the first time or again. */
 let present = { name: MODELS[0], translator: null };
 /** The name of the last model that could be loaded. */
-let sound = "";
+let lastLoaded = "";
 /** What ends the present translation. */
 let running = new AbortController();
 let pause;
@@ -62,7 +62,7 @@ async function choose() {
   }
   if (present.translator !== loading) return;
   progress.hidden = true;
-  sound = name;
+  lastLoaded = name;
   say(word("ready"));
   await translate();
 }
@@ -74,10 +74,10 @@ function refuse(name, error) {
   if (opened.delete(name)) [...model.options].find((option) => option.value === name).remove();
   target.replaceChildren();
   knows.textContent = "";
-  if (sound && sound !== name) {
+  if (lastLoaded && lastLoaded !== name) {
     // The next text loads it again.
-    present = { name: sound, translator: null };
-    model.value = sound;
+    present = { name: lastLoaded, translator: null };
+    model.value = lastLoaded;
   }
   say(explained(error), true);
 }

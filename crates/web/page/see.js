@@ -27,7 +27,7 @@ const opened = new Map();
 let base = null;
 /** The name of the model that is open, and of the last one that could be opened. */
 let present = "";
-let sound = "";
+let lastOpened = "";
 let pause;
 let running = 0;
 let example = 0;
@@ -116,8 +116,9 @@ async function bind() {
   $("figure5-text").textContent = word("figure5-found", { head, query: from, key: to, weight: number(found.weight, 2) });
 }
 
-/** Chooses the task of the pronouns, in which a head must bind. */
+/** Chooses the task of the pronouns, in which a head must bind, unless a training goes on. */
 function chooseBinding() {
+  if ($("task").disabled) return;
   $("task").value = "binding";
   $("task").dispatchEvent(new Event("change"));
 }
@@ -162,7 +163,7 @@ async function open() {
     const source = opened.get(value) ?? new URL(`models/${value}/`, document.baseURI);
     await view.engine.call("open", await filesOf(source, { cache: cached() }));
     isClosed = false;
-    sound = value;
+    lastOpened = value;
     if ($("model").value === value) await run();
   } catch (error) {
     fail(error);
@@ -173,10 +174,10 @@ async function open() {
 /** Chooses the last model that could be opened instead of `value`. The next sentence opens it. A folder that is no model leaves the menu. */
 function goBack(value) {
   if (opened.delete(value)) [...$("model").options].find((option) => option.value === value).remove();
-  if (sound === value) return;
-  $("model").value = sound;
-  if (!sound) return;
-  present = sound;
+  if (lastOpened === value) return;
+  $("model").value = lastOpened;
+  if (!lastOpened) return;
+  present = lastOpened;
   isClosed = true;
   examples();
 }
@@ -216,6 +217,7 @@ async function run() {
       // A link may name heads of another model.
       headsOff().filter((name) => !hasHead(name)).forEach((name) => state.off.delete(name));
       clearHeads();
+      $("figure5-text").textContent = "";
     }
     const found = state.off.size ? await ask(offOf([...state.off])) : base.found;
     const kept = state.off.size ? await logProbOf(text, base.found.tokens, [...state.off]) : base.total;

@@ -2,7 +2,7 @@
 
 import { bars, make, number, shown } from "./draw.js";
 import { remember, state } from "./state.js";
-import { finished, picture } from "./tree.js";
+import { WIDTH, finished, picture } from "./tree.js";
 import { view } from "./view.js";
 import { word } from "./words.js";
 
@@ -81,7 +81,7 @@ function grow(count) {
   $("tree-text").textContent = word("tree-text", { k, two: k === 1 ? 1 : 2 * k });
   $("tree").replaceChildren(picture(view.tree, count));
   // The newest step is in view.
-  $("tree").scrollLeft = count * 112 - $("tree").clientWidth + 240;
+  $("tree").scrollLeft = (count + 2) * WIDTH - $("tree").clientWidth;
   $("finished").replaceChildren(finished(view.tree, count));
   const [n, alpha] = [tokens.length, search.length_penalty.gnmt];
   const lp = divisors[n - 1];

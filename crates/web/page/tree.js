@@ -4,7 +4,8 @@ import { path } from "./beam.js";
 import { make, number, shown, vector } from "./draw.js";
 import { word } from "./words.js";
 
-const [WIDTH, HEIGHT] = [112, 34];
+/** The width of a step, and the height of a hypothesis, in pixels. */
+export const [WIDTH, HEIGHT] = [112, 34];
 
 /** The picture of the first `count` steps of a tree. */
 export function picture(columns, count) {

@@ -69,6 +69,8 @@ for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "li
       "hidden units: some of 1024",
       "heads: the worst to lose first",
       "a door: decoder, You are here: Masked self-attention",
+      "a pronoun: its noun has most of the weight",
+      "the task: binding",
       "heads: 2, d_k = 32 / 2 = 16",
       "losses fall",
       "the rate is the formula's",

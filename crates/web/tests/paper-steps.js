@@ -83,6 +83,17 @@ async function steps() {
   log(`heads: ${costs.every((cost, i) => !i || cost >= costs[i - 1]) && costs[0] < -0.05 ? "the worst to lose first" : costs.join()}`);
   all("#figure-picture a.attention")[1].dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
   log(`a door: ${all("#kinds :checked")[0].value}, ${at("here").textContent}`);
+  at("figure5").click();
+  await until("the head of a pronoun", () => at("figure5-text").textContent);
+  const [, weight] = at("figure5-text").textContent.match(/“·es” looks at “·Kind” with a weight of (\d\.\d+)/) ?? [];
+  log(`a pronoun: ${weight > 0.5 ? "its noun has most of the weight" : at("figure5-text").textContent}`);
+  all("#examples button")[0].click();
+  await until("the first sentence", () => at("translation").textContent === first && !at("figure5-text").textContent && seen());
+  at("to-binding").click();
+  // Firefox goes to a part of the page a moment later.
+  await until("the part of the page", () => frame.contentWindow.location.hash === "#train");
+  log(`the task: ${at("task").value}`);
+  set("task", "digits", "change");
 
   set("d_model", 5);
   set("heads", 1);
