@@ -12,8 +12,6 @@ use rayon::prelude::*;
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::*;
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-use std::arch::wasm32::*;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
@@ -34,9 +32,9 @@ const MIN_ROWS: usize = 64;
 /// the fours of `$weights` are added to `$sums`. A product is of an input, raised by
 /// [`Instructions::offset`] and then without a sign, and a weight from −127 to 127.
 macro_rules! arithmetic {
-    ($(#[$doc:meta])* $name:ident($register:ty), |$sums:ident, $left:ident, $weights:ident| $products:expr) => {
+    ($(#[$doc:meta])* $visibility:vis $name:ident($register:ty), |$sums:ident, $left:ident, $weights:ident| $products:expr) => {
         $(#[$doc])*
-        struct $name;
+        $visibility struct $name;
 
         // SAFETY: the methods use nothing but the instructions, words and scales that the trait
         // asks for.
@@ -61,6 +59,9 @@ macro_rules! arithmetic {
         }
     };
 }
+
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wasm32;
 
 /// Returns `sums` plus their starts, multiplied by the scales.
 ///
@@ -133,33 +134,6 @@ arithmetic!(
     }
 );
 
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-arithmetic!(
-    /// `i32x4.dot_i16x8_s`, for the numbers with even and with odd indices.
-    Simd128([i32; 4]),
-    |sums, left, weights| {
-        let left = u32x4_splat(left);
-        let weights = std::mem::transmute::<[i32; 4], v128>(weights);
-        let products = i32x4_dot_i16x8(even(left), even(weights));
-        let products = i32x4_add(products, i32x4_dot_i16x8(odd(left), odd(weights)));
-        std::mem::transmute(i32x4_add(std::mem::transmute::<[i32; 4], v128>(sums), products))
-    }
-);
-
-/// Returns the 8-bit numbers with even indices, in 16 bits each.
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-#[inline(always)]
-fn even(numbers: v128) -> v128 {
-    i16x8_shr(i16x8_shl(numbers, 8), 8)
-}
-
-/// Returns the 8-bit numbers with odd indices, in 16 bits each.
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-#[inline(always)]
-fn odd(numbers: v128) -> v128 {
-    i16x8_shr(numbers, 8)
-}
-
 arithmetic!(
     /// Instructions that the compiler chooses.
     Portable([i32; 8]),
@@ -198,8 +172,16 @@ fn available() -> impl Iterator<Item = Instructions> {
         #[cfg(target_arch = "aarch64")]
         Some(instructions!(Neon, 4 by 3, tile: 8, offset: 0)),
         // 8 of the 16 registers that browsers have on x86 hold sums.
+        #[cfg(all(target_arch = "wasm32", feature = "relaxed-simd"))]
+        wasm32::is_exact::<wasm32::RelaxedUnsigned>(128).then_some(
+            instructions!("relaxed-simd", wasm32::RelaxedUnsigned, 4 by 2, tile: 8, offset: 128),
+        ),
+        #[cfg(all(target_arch = "wasm32", feature = "relaxed-simd"))]
+        wasm32::is_exact::<wasm32::RelaxedSigned>(0).then_some(
+            instructions!("relaxed-simd", wasm32::RelaxedSigned, 4 by 2, tile: 8, offset: 0),
+        ),
         #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-        Some(instructions!(Simd128, 4 by 2, tile: 8, offset: 0)),
+        Some(instructions!(wasm32::Simd128, 4 by 2, tile: 8, offset: 0)),
         Some(instructions!(Portable, 1 by 3, tile: 8, offset: 0)),
     ]
     .into_iter()
