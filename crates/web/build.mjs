@@ -2,13 +2,21 @@
 // the page of the paper alone, which needs one build of Burn and no other.
 
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
-/** The modules, and the feature of the crate that each has. The translator and the paper share one build of Burn. */
-const MODULES = { burnformer_documents: "documents", burnformer_web: "translator", burnformer_paper: "paper", burnformer_gpu: "gpu" };
+/** The modules, and the feature of the crate that each has. All but the last share one build of Burn. */
+const MODULES = {
+  burnformer_documents: "documents",
+  burnformer_web: "translator",
+  burnformer_relaxed: "relaxed-simd",
+  burnformer_paper: "paper",
+  burnformer_gpu: "gpu",
+};
+/** Modules that the script of another one starts. */
+const SCRIPTS = { burnformer_relaxed: "burnformer_web" };
 // Vector instructions, and random numbers from the page.
 const FLAGS = '-C target-feature=+simd128 --cfg getrandom_backend="wasm_js"';
 
@@ -64,9 +72,16 @@ for (const [name, feature] of modules) {
     env: { ...own, CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS: FLAGS },
     remedy: "the compiler's message is above",
   });
-  run("wasm-bindgen", ["--target", "web", "--no-typescript", "--remove-name-section", "--remove-producers-section", "--out-name", name, "--out-dir", folder, built], {
+  const script = SCRIPTS[name] ?? name;
+  const out = script === name ? folder : join(folder, name);
+  run("wasm-bindgen", ["--target", "web", "--no-typescript", "--remove-name-section", "--remove-producers-section", "--out-name", script, "--out-dir", out, built], {
     remedy: `cargo install wasm-bindgen-cli --version ${version}`,
   });
+  if (script === name) continue;
+  const [needed, shared] = [out, folder].map((at) => readFileSync(join(at, `${script}.js`), "utf8"));
+  if (needed !== shared) fail(`${name} needs another script than ${script}.js`);
+  renameSync(join(out, `${script}_bg.wasm`), join(folder, `${name}_bg.wasm`));
+  rmSync(out, { recursive: true });
 }
 
 // Binaryen's wasm-opt made the module a tenth smaller, and 5 % larger once it was compressed.

@@ -3,6 +3,12 @@
 import init, { Files, Model } from "./burnformer_web.js";
 import { ARGUMENT, DOCUMENT, ENDED, MODEL, NETWORK, TEXT, failure } from "./failure.js";
 
+/** A module with an instruction of relaxed SIMD, `i16x8.relaxed_dot_i8x16_i7x16_s` of two splats. */
+const RELAXED = Uint8Array.of(
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0,
+  10, 15, 1, 13, 0, 65, 0, 253, 15, 65, 0, 253, 15, 253, 146, 2, 11,
+);
+
 let model = null;
 /** The promise of the module, which compiles while the files of the model come. */
 let ready = null;
@@ -21,10 +27,16 @@ async function forDocuments() {
   return documents;
 }
 
-// Bundlers find a file only by its whole name beside `import.meta.url`.
+/** The address of the module. Bundlers find a file only by its whole name beside `import.meta.url`. */
+function moduleAddress() {
+  return WebAssembly.validate(RELAXED)
+    ? new URL("./burnformer_relaxed_bg.wasm", import.meta.url)
+    : new URL("./burnformer_web_bg.wasm", import.meta.url);
+}
+
 async function startModel() {
   try {
-    await init({ module_or_path: await source(new URL("./burnformer_web_bg.wasm", import.meta.url)) });
+    await init({ module_or_path: await source(moduleAddress()) });
   } catch (error) {
     throw withoutModule(error);
   }

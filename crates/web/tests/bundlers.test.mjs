@@ -69,7 +69,7 @@ const BUNDLERS = {
 /** Copies what the app needs besides its scripts to the folder `out`. */
 function copied(out) {
   writeFileSync(join(out, "index.html"), PAGE);
-  for (const name of ["burnformer_web_bg.wasm", "burnformer_documents_bg.wasm"]) cpSync(join(folder, name), join(out, name));
+  for (const name of ["web", "relaxed", "documents"].map((module) => `burnformer_${module}_bg.wasm`)) cpSync(join(folder, name), join(out, name));
 }
 
 const installed = process.env.BURNFORMER_BUNDLERS;
