@@ -1,5 +1,5 @@
 //! Every command of the README and of the guide, run in order by a shell in a fresh folder. The
-//! README is one sequence, and all pages of the guide are another.
+//! README is one sequence, and all pages of the guide are another, at the same time.
 //!
 //! Two things differ from a reader's session. Trainings are short and models are small, by settings
 //! at the end of each `train`. A server listens at a free port, not at 5000.
@@ -11,7 +11,6 @@ mod page;
 mod reader;
 
 use std::fs;
-use std::path::Path;
 
 use page::{PageCommand, commands, commands_of, repository};
 use reader::{ADDRESS, Reader};
@@ -83,10 +82,9 @@ fn guide() -> Vec<String> {
         .collect()
 }
 
-/// Runs the commands of `pages` that can be run, one after another. Readers with the same `cache`
-/// tokenise the embedded text once.
-fn follow(pages: &[String], cache: &Path) {
-    let mut reader = Reader::new(cache);
+/// Runs the commands of `pages` that can be run, one after another.
+fn follow(pages: &[String]) {
+    let mut reader = Reader::new();
     for page in pages {
         let mut block = 0;
         let runs = |text: &str| NOT_RUN.iter().all(|(part, _)| !text.contains(part));
@@ -106,12 +104,15 @@ fn follow(pages: &[String], cache: &Path) {
 }
 
 #[test]
-fn every_command_of_the_readme_and_of_the_guide_runs() {
+fn every_command_of_the_readme_runs() {
+    follow(&["README.md".into()]);
+}
+
+#[test]
+fn every_command_of_the_guide_runs() {
     let guide = guide();
-    let cache = tempfile::tempdir().unwrap();
     assert!(guide.len() > 8, "{guide:?}");
-    follow(&["README.md".into()], cache.path());
-    follow(&guide, cache.path());
+    follow(&guide);
 }
 
 #[test]

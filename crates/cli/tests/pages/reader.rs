@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use crate::common::{opus_mt, pairs, run, stderr, stdout, write_pairs};
@@ -15,19 +15,14 @@ pub const ADDRESS: &str = "127.0.0.1:5000";
 /// A reader: a folder with the reader's own files and the programs that the pages call.
 pub struct Reader {
     home: tempfile::TempDir,
-    cache: PathBuf,
     /// The server that runs until the end of a block, and its address.
     server: Option<(Child, String)>,
 }
 
 impl Reader {
-    pub fn new(cache: &Path) -> Self {
+    pub fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let reader = Self {
-            home,
-            cache: cache.into(),
-            server: None,
-        };
+        let reader = Self { home, server: None };
         fs::create_dir(reader.path("bin")).unwrap();
         fs::create_dir(reader.path("work")).unwrap();
         reader.write_programs();
@@ -226,7 +221,7 @@ impl Reader {
             .current_dir(self.path("work"));
         command
             .env("PATH", path)
-            .env("XDG_CACHE_HOME", &self.cache)
+            .env("XDG_CACHE_HOME", self.path("cache"))
             .stdin(Stdio::null());
         command
     }
