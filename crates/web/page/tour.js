@@ -41,7 +41,7 @@ const STEPS = [
   { name: "heads", part: "attention", begin: { kind: "cross" }, opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length }), change: () => toggle(ofLayer(state.layer).filter((name) => name !== ownHead())) },
   { name: "residual", part: "residual", tell: residualOf, change: () => actions.choose({ sublayer: (state.sublayer + 1) % sublayersOf(state.side).length }) },
   { name: "ffn", part: "ffn", tell: awake, change: nextPiece },
-  { name: "softmax", part: "softmax", tell: () => ({ piece: likeliest()[0][0], share: number(100 * likeliest()[0][1], 1) }), change: () => swing("temperature", ["1", "2"]) },
+  { name: "softmax", part: "softmax", tell: shareOf, change: () => swing("temperature", ["1", "2"]) },
   { name: "beam", part: "beam", tell: () => ({ k: view.seen.search.beam_size, steps: view.seen.steps.length, score: number(view.seen.score) }), change: () => swing("beam", ["4", "1"]) },
 ];
 
@@ -63,6 +63,11 @@ function scoreOf() {
 function residualOf() {
   const [x, f] = termsOf(state.side, state.sublayer, state.piece);
   return { piece: inputs(state.side)[state.piece], x: number(size(x)), f: number(size(f)) };
+}
+
+function shareOf() {
+  const [piece, , tempered] = likeliest()[0];
+  return { piece, t: $("temperature").value, share: number(100 * tempered, 1) };
 }
 
 /** Starts the part: `given` has `choose`, `run` and `nextExample`. */
