@@ -5,6 +5,10 @@
 //! row alone. The sums are exact in 32 bits. So every instruction set gives the same integers, and
 //! the same bits after the one conversion to float32.
 
+mod arithmetic;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wasm32;
+
 use std::ops::Range;
 
 use burn::tensor::Bytes;
@@ -18,66 +22,15 @@ use std::arch::x86_64::*;
 use super::instructions::{Instructions, instructions};
 use super::panels::{Line, Panels};
 use super::product::{LeftFactor, Product};
-use super::tile::{Arithmetic, Layout, OutputStage, Scales};
-use super::vector::{Floats, Integers, Register};
+use super::tile::{Layout, OutputStage, Scales};
 use crate::linear::quantize::{QuantizedRows, quantize, quantize_weight};
 use crate::linear::settings::Epilogue;
+use arithmetic::arithmetic;
 
 /// The numbers of a word.
 const GROUP: usize = 4;
 /// Smallest number of rows that one thread quantises.
 const MIN_ROWS: usize = 64;
-
-/// Defines the arithmetic of one instruction set: how the products of four numbers `$left` and of
-/// the fours of `$weights` are added to `$sums`. A product is of an input, raised by
-/// [`Instructions::offset`] and then without a sign, and a weight from −127 to 127.
-macro_rules! arithmetic {
-    ($(#[$doc:meta])* $visibility:vis $name:ident($register:ty), |$sums:ident, $left:ident, $weights:ident| $products:expr) => {
-        $(#[$doc])*
-        $visibility struct $name;
-
-        // SAFETY: the methods use nothing but the instructions, words and scales that the trait
-        // asks for.
-        unsafe impl Arithmetic for $name {
-            type Sums = $register;
-            type Floats = <$register as Integers>::Floats;
-            #[inline(always)]
-            unsafe fn add_products($sums: $register, $left: u32, right: *const u32) -> $register {
-                // SAFETY: the caller has the instructions of `available`, and a register of words
-                // at `right`.
-                unsafe {
-                    let $weights = <$register>::load(right);
-                    $products
-                }
-            }
-            #[inline(always)]
-            unsafe fn floats(sums: $register, scales: &Scales, row: usize, column: usize) -> Self::Floats {
-                // SAFETY: the caller has the instructions, and scales of this row and these
-                // columns.
-                unsafe { scaled(sums, scales, row, column) }
-            }
-        }
-    };
-}
-
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-mod wasm32;
-
-/// Returns `sums` plus their starts, multiplied by the scales.
-///
-/// # Safety
-/// The conditions of [`Arithmetic::floats`].
-#[inline(always)]
-unsafe fn scaled<R: Integers>(sums: R, scales: &Scales, row: usize, column: usize) -> R::Floats {
-    // SAFETY: the caller has the instructions, a scale of the row, and a scale and a start of each
-    // column of the register: `OutputStage::part` cuts them for the tile, up to whole vectors.
-    unsafe {
-        let starts = R::load(scales.starts.as_ptr().add(column).cast());
-        let columns = R::Floats::load(scales.columns.as_ptr().add(column).cast());
-        let scales = R::Floats::splat(*scales.rows.get_unchecked(row)).multiply(columns);
-        sums.add(starts).to_floats().multiply(scales)
-    }
-}
 
 #[cfg(target_arch = "x86_64")]
 arithmetic!(

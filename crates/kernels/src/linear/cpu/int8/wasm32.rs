@@ -5,9 +5,9 @@
 
 use std::arch::wasm32::*;
 
+#[cfg(feature = "relaxed-simd")]
 use super::super::tile::Arithmetic;
-use super::super::vector::{Integers, Register};
-use super::{Scales, scaled};
+use super::arithmetic::arithmetic;
 
 arithmetic!(
     /// `i32x4.dot_i16x8_s`, for the numbers with even and with odd indices.
@@ -66,7 +66,7 @@ pub(super) fn is_exact<A: Arithmetic<Sums = [i32; 4]>>(offset: i32) -> bool {
     let weights = [[63, 64], [-63, -64], [127, -127], [-127, 0], [0, 127_i8]];
     [-127, -1, 1, 127].into_iter().all(|x| {
         weights.into_iter().all(|[a, b]| {
-            let left = u32::from_ne_bytes([(x + offset) as u8; super::GROUP]);
+            let left = u32::from_ne_bytes([(x + offset) as u8; 4]);
             let right = [u32::from_ne_bytes([a, b, b, a].map(i8::cast_unsigned)); 4];
             // SAFETY: this function has the instructions, and `right` has a register of words.
             let sums = unsafe { A::add_products([0; 4], left, right.as_ptr()) };
