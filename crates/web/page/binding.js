@@ -9,6 +9,8 @@ const GENDERS = [
 const VERBS = [["sieht", "sees"], ["hört", "hears"], ["sucht", "seeks"], ["kennt", "knows"]];
 const ADJECTIVES = [["müde", "tired"], ["alt", "old"], ["klein", "small"], ["jung", "young"], ["still", "quiet"]];
 const PAIRS = 2000;
+/** The pairs at the beginning of a text that a lesson does not learn from. */
+const HELD_OUT = 100;
 
 /** Numbers from 0 to 1 that are a function of the seed (mulberry32). */
 function randomOf(seed) {
@@ -23,12 +25,13 @@ function randomOf(seed) {
 
 /**
  * Pairs of sentences in words: "der Hund sieht das Tier , weil es müde ist ." and "the dog sees the animal because the animal
- * is tired .", each with the places of the pronoun, of its noun and of the other noun.
+ * is tired .", each with the places of the pronoun, of its noun and of the other noun. The first ones, which a lesson holds out, are
+ * not among the others.
  */
 export function bindings() {
   const random = randomOf(1);
   const of = (all) => all[Math.floor(random() * all.length)];
-  return Array.from({ length: PAIRS }, () => {
+  const all = Array.from({ length: PAIRS }, () => {
     const subject = of(GENDERS);
     const object = of(GENDERS.filter((gender) => gender !== subject));
     const [[actor, actorOut], [other, otherOut], [verb, verbOut], [adjective, adjectiveOut]] = [of(subject.nouns), of(object.nouns), of(VERBS), of(ADJECTIVES)];
@@ -38,6 +41,9 @@ export function bindings() {
     const target = ["the", actorOut, verbOut, "the", otherOut, "because", "the", isObject ? otherOut : actorOut, "is", adjectiveOut, "."];
     return { source, target, pronoun: 7, noun: isObject ? 4 : 1, other: isObject ? 1 : 4 };
   });
+  const textOf = ({ source }) => source.join(" ");
+  const heldOut = new Set(all.slice(0, HELD_OUT).map(textOf));
+  return all.filter((pair, i) => i < HELD_OUT || !heldOut.has(textOf(pair)));
 }
 
 /**

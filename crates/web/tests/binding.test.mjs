@@ -10,7 +10,9 @@ import { EXAMPLES, sentenceFor } from "../page/examples.js";
 test("a pronoun has the gender of its noun and not of the other, and the target names its noun", () => {
   const articles = { er: ["der", "den"], es: ["das"], sie: ["die"] };
   const all = bindings();
-  assert.equal(all.length, 2000);
+  const texts = all.map(({ source }) => source.join(" "));
+  const heldOut = new Set(texts.slice(0, 100));
+  assert.ok(all.length > 1800 && texts.slice(100).every((text) => !heldOut.has(text)), `${all.length} pairs`);
   const names = new Map();
   for (const { source, target, pronoun, noun, other } of all) {
     assert.ok(articles[source[pronoun]].includes(source[noun - 1]), source.join(" "));
