@@ -17,8 +17,10 @@ const SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"];
 const WORD = /[\p{L}]+(?:['’]\p{L}+)*|\S/gu;
 /** The factor of the learning rate. */
 const FACTOR = 0.5;
-/** How much more weight the right noun has than the other one where a head binds. */
+/** How much more weight the right noun has than the other one where a head binds; no other piece has more. */
 const BOUND = 0.25;
+/** Milliseconds after a training was stopped in which none begins. */
+const PAUSE = 700;
 /** Updates in a call, between two looks at the model, and in a run. */
 const [TOGETHER, LOOK, MOST] = [10, 50, 2000];
 /** The updates after which a task is learnt, about. */
@@ -60,6 +62,8 @@ async function press() {
   controls().forEach((input) => (input.disabled = true));
   running = run();
   await running;
+  // A second press to stop starts no new training.
+  if (isStopped) await new Promise((resolve) => setTimeout(resolve, PAUSE));
   running = null;
   controls().forEach((input) => (input.disabled = false));
   $("start").disabled = false;
@@ -245,6 +249,6 @@ function binds(layers, names) {
   const values = { head: word("head", { layer: layer + 1, head: head + 1 }), query: names[query], key: names[key], weight: number(weight, 2), rest: number(rest, 2) };
   const row = layers[layer][head].slice(query * names.length, (query + 1) * names.length).map((it) => it / 1000);
   $("bound").replaceChildren(
-    make("p", {}, word(weight - rest > BOUND ? "bound" : "unbound", values)),
+    make("p", {}, word(weight - rest > BOUND && row[key] === Math.max(...row) ? "bound" : "unbound", values)),
     make("table", { className: "bars", "aria-label": word("bound-label", values) }, bars(names.map((name, i) => [name, row[i]]), 1, 2)));
 }
