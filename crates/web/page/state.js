@@ -26,7 +26,8 @@ export const headName = (kind, layer, head) => `${kind}.${layer}.${head}`;
 /** Takes the choices that the address has; what it has wrong is left as it was. */
 export function recall() {
   const given = new URLSearchParams(location.search);
-  for (const id of FIELDS.filter((id) => given.has(id))) $(id).value = given.get(id);
+  const isGiven = (id) => given.has(id) && (id === "sentence" || /^-?\d+(\.\d+)?$/.test(given.get(id)));
+  for (const id of FIELDS.filter(isGiven)) $(id).value = given.get(id);
   for (const id of WRITTEN.filter((id) => /^\d{1,3}$/.test(given.get(id)))) state[id] = Number(given.get(id));
   if (KINDS.includes(given.get("kind"))) state.kind = given.get("kind");
   state.side = Math.min(state.side, 1);
