@@ -78,7 +78,7 @@ function grow(count) {
   $("grown").value = count;
   $("grown-value").textContent = `${count} / ${steps.length}`;
   const k = search.beam_size;
-  $("tree-text").textContent = word("tree-text", { k, two: k === 1 ? 1 : 2 * k });
+  $("tree-text").textContent = k === 1 ? word("tree-text-greedy") : word("tree-text", { k, two: 2 * k });
   $("tree").replaceChildren(picture(view.tree, count));
   // The newest step is in view.
   $("tree").scrollLeft = (count + 2) * WIDTH - $("tree").clientWidth;

@@ -36,7 +36,7 @@ const STEPS = [
   { name: "tokens", part: "tokens", tell: () => ({ count: inputs(0).length, written: view.seen.tokens.length }), change: () => actions.nextExample() },
   { name: "positions", part: "positions", text: () => (isLearned() ? "tour-positions-learned" : "tour-positions-text"), tell: positionOf, change: () => toggle([POSITIONS]) },
   { name: "scores", part: "attention", begin: { kind: "cross" }, opens: "neurons-set", at: "scores", tell: scoreOf, change: nextHead },
-  { name: "mask", part: "attention", begin: { kind: "decoder" }, at: "map-title", tell: () => ({ count: hiddenCount(), pieces: inputs(1).length }), change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
+  { name: "mask", part: "attention", begin: { kind: "decoder" }, at: "map-title", tell: hiddenOf, change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
   { name: "weights", part: "attention", begin: { kind: "cross" }, opens: "values-set", tell: () => ({ ...strongest(), weight: number(strongest().weight, 2), query: chosen().queries[chosen().query] }), change: () => toggle([ownHead()]) },
   { name: "heads", part: "attention", begin: { kind: "cross" }, opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length }), change: () => toggle(ofLayer(state.layer).filter((name) => name !== ownHead())) },
   { name: "residual", part: "residual", tell: residualOf, change: () => actions.choose({ sublayer: (state.sublayer + 1) % sublayersOf(state.side).length }) },
@@ -63,6 +63,12 @@ function scoreOf() {
 function residualOf() {
   const [x, f] = termsOf(state.side, state.sublayer, state.piece);
   return { piece: inputs(state.side)[state.piece], x: number(size(x)), f: number(size(f)) };
+}
+
+/** How many scores the mask hides in the attention that is shown. */
+function hiddenOf() {
+  const isMasked = state.kind === "decoder";
+  return { count: isMasked ? hiddenCount() : 0, pieces: inputs(isMasked ? 1 : 0).length };
 }
 
 function shareOf() {

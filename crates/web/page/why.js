@@ -69,7 +69,7 @@ function draw() {
   }));
   const isCheaper = at.n < at.d;
   $("why-text").textContent = word(isCheaper ? "why-cheaper" : "why-dearer", at);
-  const label = word("why-window", { r: at.r, count: WINDOW });
+  const label = word("why-window", { r: at.r, half: at.r / 2, count: WINDOW });
   const rows = Array.from({ length: WINDOW }, (_, q) => Array.from({ length: WINDOW }, (_, k) => (Math.abs(q - k) <= at.r / 2 ? 1 : 0)));
   $("why-band").replaceChildren(make("figure", {}, make("figcaption", {}, label), heat(rows, label)));
 }

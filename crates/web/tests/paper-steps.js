@@ -40,7 +40,7 @@ async function steps() {
   log("only this head, and this layer");
 
   set("beam", 1);
-  await until("greedy search", () => at("tree-text").textContent.includes("the 1 best"));
+  await until("greedy search", () => at("tree-text").textContent.includes("(greedy search)"));
   const rows = new Set(all("#tree rect").map((it) => it.getAttribute("y")));
   log(`greedy: ${rows.size} in each step`);
   set("grown", 2);
