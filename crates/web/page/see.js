@@ -40,6 +40,7 @@ export async function see(worker, models) {
   models.forEach((name) => $("model").add(new Option(word(name), name)));
   if (models.includes(state.model)) $("model").value = state.model;
   if ($("sentence").value === $("sentence").defaultValue) $("sentence").value = EXAMPLES[$("model").value][0];
+  new ResizeObserver(() => $("seen").style.setProperty("--bar", `${$("bar").offsetHeight}px`)).observe($("bar"));
   $("model").addEventListener("change", turn);
   $("folder").addEventListener("change", addFolder);
   ["sentence", "beam", "alpha", "temperature"].forEach((id) => $(id).addEventListener("input", soon));
@@ -255,7 +256,6 @@ function translation(kept) {
   $("before").textContent = state.off.size
     ? word("was", { text: base.found.text, before: number(base.total, 2), now: number(kept, 2), change: number(kept - base.total, 2), off: whatIsOff() })
     : "";
-  $("seen").style.setProperty("--bar", `${$("bar").offsetHeight}px`);
 }
 
 /** The parts that are off, in words. */
