@@ -113,29 +113,18 @@ fn the_work_of_a_longer_document_is_in_proportion_to_its_length() {
         }
     );
     let mut ratios = Vec::new();
-    for (number, format) in Format::all().enumerate() {
+    for format in Format::all() {
         translate("a {b} 12,345 <b>c</b>. d", format);
         let starts = if are_counted() { STARTS } else { &STARTS[1..2] };
         let subtitle = (format == Format::Srt).then_some(&SUBTITLE);
         let starts = starts.iter().chain(subtitle);
         let all = starts.flat_map(|start| PIECES.iter().map(move |piece| (start, piece)));
-        for (start, piece) in share(number, 3, growth::spread(all.collect())) {
+        for (start, piece) in growth::spread(all.collect()) {
             let ratio = repeated(start, piece, format);
             ratios.push(ratio.unwrap_or_else(|error| panic!("{error}")));
         }
     }
     report("documents of every format", &ratios);
-}
-
-/// Returns the part of `all` that an ordinary run has time for, one in `count`, beginning with another
-/// one for each `number`. Where steps are counted, it is all of them.
-fn share<T>(number: usize, count: usize, all: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
-    let (first, step) = if are_counted() {
-        (0, 1)
-    } else {
-        (number % count, count)
-    };
-    all.skip(first).step_by(step)
 }
 
 /// Prints the number of texts and the largest ratio.
@@ -192,12 +181,12 @@ fn ratio_inside(file: &ValidFile, filling: &Filling<'_>, bytes: usize, times: us
 fn the_work_grows_with_a_valid_file_whichever_string_of_it_is_long() {
     let (bytes, times, limit) = lengths();
     let mut ratios = Vec::new();
-    for (number, file) in VALID_FILES.iter().enumerate() {
+    for file in VALID_FILES {
         let text = file.filled(&Filling::default(), bytes);
         let catalogue = Catalogue::read(&text, file.format, [None; 2]);
         assert!(catalogue.is_ok(), "{catalogue:?}\n{text}");
         translate_file(&text, file.format);
-        for filling in share(number, 2, file.fillings()) {
+        for filling in file.fillings() {
             let mut all = (0..3).map(|attempt| {
                 let bytes = (2 * bytes) << attempt;
                 ratio_inside(file, &filling, bytes, times)

@@ -88,7 +88,8 @@ fn the_number_of_threads_leaves_no_trace() {
     for precision in ["training.precision=float32", "training.precision=bfloat16"] {
         let mut fixture = Fixture::new(&[precision]);
         fixture.threads = Some(1);
-        let whole = fixture.finish("one");
+        fixture.finish("one");
+        let whole = fixture.finish("again");
         fixture.kill("mixed", Moment::AnyTime, &mut draw, whole);
         for (threads, out) in [(2, "two"), (3, "three"), (2, "mixed")] {
             fixture.threads = Some(threads);
