@@ -9,7 +9,7 @@ const GENDERS = [
 const VERBS = [["sieht", "sees"], ["hört", "hears"], ["sucht", "seeks"], ["kennt", "knows"]];
 const ADJECTIVES = [["müde", "tired"], ["alt", "old"], ["klein", "small"], ["jung", "young"], ["still", "quiet"]];
 const PAIRS = 2000;
-/** The pairs at the beginning of a text that a lesson does not learn from. */
+/** The pairs at the beginning of a text that a lesson does not learn from: `EVALUATION_SEQUENCES` in lesson.rs. */
 const HELD_OUT = 100;
 
 /** Numbers from 0 to 1 that are a function of the seed (mulberry32). */
