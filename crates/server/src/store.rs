@@ -94,9 +94,10 @@ pub(crate) enum FileState {
     Failed(String),
 }
 
-/// Values that clients fetch later by unguessable identifiers. The oldest values of a sender are
-/// removed to make room for its newer ones. Values of other senders are removed only after a while;
-/// until then, a value without room is refused.
+/// Values that clients fetch later by unguessable identifiers. Values that are no longer kept are
+/// removed when another one is stored. The oldest values of a sender are removed to make room for
+/// its newer ones. Values of other senders are removed only after a while; until then, a value
+/// without room is refused.
 pub(crate) struct Store<T> {
     budget: Arc<Budget>,
     retention: Retention,
@@ -145,16 +146,16 @@ impl<T: Clone> Store<T> {
         value: T,
         bytes: usize,
     ) -> bool {
+        let Retention { kept, protected } = self.retention;
+        while pop_oldest(values, |entry| entry.age() >= kept) {}
         while values.iter().filter(|(_, it)| it.is_of(sender)).count() >= MAX_VALUES {
             pop_oldest(values, |entry| entry.is_of(sender));
         }
-        let Retention { kept, protected } = self.retention;
         let mut permit = self.budget.permit(sender);
         // 512 bytes are an estimate for the parts besides the text.
         while !permit.grow(bytes + 512) {
-            let is_room_made =
-                pop_oldest(values, |entry| entry.is_of(sender) || entry.age() >= kept)
-                    || pop_oldest(values, |entry| entry.age() >= protected);
+            let is_room_made = pop_oldest(values, |entry| entry.is_of(sender))
+                || pop_oldest(values, |entry| entry.age() >= protected);
             if !is_room_made {
                 return false;
             }
@@ -288,6 +289,19 @@ mod tests {
         assert_eq!(files.get(&second).as_deref(), Some(&b"123456"[..]));
         assert_eq!(files.get("0.a.txt"), None);
         assert!(put(&files, 1, &[0; 5_000]).is_none());
+    }
+
+    #[test]
+    fn old_files_are_removed_although_there_is_room() {
+        let retention = Retention {
+            kept: Duration::ZERO,
+            ..FILE_RETENTION
+        };
+        let files = Store::new(MAX_STORED, retention);
+        for number in 0..3 {
+            assert!(put(&files, number, b"old").is_some());
+        }
+        assert_eq!(files.values.lock().len(), 1);
     }
 
     #[test]
