@@ -41,7 +41,8 @@ const methods = {
     paper = new Paper(files);
   },
   see: ({ text, question }) => JSON.parse(present().see(text, JSON.stringify(question))),
-  draw: ({ text, options }) => present().draw(text, JSON.stringify(options)),
+  draw: ({ text, options, off }) => present().draw(text, JSON.stringify(options), JSON.stringify(off)),
+  pieces: (text) => present().pieces(text),
   score: ({ text, tokens, off }) => Array.from(present().score(text, Uint32Array.from(tokens), JSON.stringify(off))),
   parameter: (name) => present().parameter(name),
   begin(choices) {

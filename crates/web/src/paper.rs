@@ -10,7 +10,6 @@ use burnformer_core::{
     AttentionMaps, Model, ModelConfig, Parameters, Positions, Seq2SeqConfig, TransformerConfig,
     named_parameters, token_ids, with_parameters,
 };
-use burnformer_data::Tokenizers;
 use burnformer_infer::{
     Batching, NeuralModel, Request, Translator, force_score, load_settings, load_tokenizers, search,
 };
@@ -81,12 +80,21 @@ impl Paper {
     }
 
     /// Returns translations of `text` that are drawn at random with `options` in JSON, the names of
-    /// `Model::translate`.
+    /// `Model::translate`, while the parts in `off`, JSON as in the question of
+    /// [`see`](Self::see), are switched off.
     ///
     /// # Errors
-    /// Returns the errors of `Model::translate`.
-    pub fn draw(&self, text: &str, options: &str) -> Result<Vec<String>, JsError> {
-        to_js(self.drawn(text, options))
+    /// Returns the errors of `Model::translate` and of [`see`](Self::see).
+    pub fn draw(&self, text: &str, options: &str, off: &str) -> Result<Vec<String>, JsError> {
+        to_js(self.drawn(text, options, off))
+    }
+
+    /// Returns the tokens of `text`, `</s>` last.
+    ///
+    /// # Errors
+    /// Returns an error if the sentence is empty or too long.
+    pub fn pieces(&self, text: &str) -> Result<Vec<String>, JsError> {
+        to_js(self.source(text).map(|ids| self.source_tokens(&ids)))
     }
 
     /// Returns the log-probability of each of `tokens`, `</s>` last, as the translation of `text`,
@@ -139,7 +147,7 @@ impl Paper {
         options.change(&asked)?;
         let mut settings = options.search;
         settings.max_length = Some(settings.max_length.unwrap_or(MAX_TOKENS).min(MAX_TOKENS));
-        let Tokenizers { source, target } = self.translator.tokenizers();
+        let target = &self.translator.tokenizers().target;
         let requests = [Request::new(self.source(text)?)];
         let model = self.without(&off)?;
         let neural = NeuralModel::new(self.config.clone(), model.clone(), &Device::flex());
@@ -156,7 +164,7 @@ impl Paper {
         let maps = attention(&model, &self.config, &requests[0].source, &best.tokens);
         Ok(json!({
             "config": self.config.to_json(), "search": settings,
-            "source": requests[0].source.iter().map(|&id| source.token(id)).collect::<Vec<_>>(),
+            "source": self.source_tokens(&requests[0].source),
             "tokens": best.tokens, "text": target.decode(&best.tokens), "score": best.score,
             "pieces": pieces, "divisors": divisors.collect::<Vec<_>>(), "steps": steps,
             "tables": tables(maps),
@@ -174,11 +182,22 @@ impl Paper {
         Err(format!("the sentence has {count} tokens; give 1 to {most}").into())
     }
 
-    fn drawn(&self, text: &str, options: &str) -> Result<Vec<String>> {
+    fn drawn(&self, text: &str, options: &str, off: &str) -> Result<Vec<String>> {
         let options: Options = serde_json::from_str(options)?;
-        let options = options.resolve(&self.translator)?;
-        let translation = self.translator.translate(&[text], &options)?.remove(0);
-        Ok(translation.n_best.into_iter().map(|it| it.text).collect())
+        let settings = options.resolve(&self.translator)?.search;
+        let requests = [Request::new(self.source(text)?)];
+        let model = self.without(&serde_json::from_str(off)?)?;
+        let neural = NeuralModel::new(self.config.clone(), model, &Device::flex());
+        let found = search(&neural, &requests, &settings, &Batching::default())?.remove(0);
+        let target = &self.translator.tokenizers().target;
+        Ok(found.iter().map(|it| target.decode(&it.tokens)).collect())
+    }
+
+    fn source_tokens(&self, ids: &[u32]) -> Vec<String> {
+        let source = &self.translator.tokenizers().source;
+        ids.iter()
+            .map(|&id| source.token(id).unwrap_or_default())
+            .collect()
     }
 
     fn scored(&self, text: &str, tokens: &[u32], off: &str) -> Result<Vec<f32>> {
@@ -527,9 +546,11 @@ mod tests {
     fn drawn_translations_are_a_function_of_the_seed() {
         let paper = Paper::load(&files()).unwrap();
         let options = json!({"sampling": {"temperature": 1.5, "seed": 1}, "n_best": 3}).to_string();
-        let drawn = paper.drawn(TEXT, &options).unwrap();
-        assert_eq!(drawn.len(), 3);
-        assert_eq!(paper.drawn(TEXT, &options).unwrap(), drawn);
+        let drawn = |off: Value| paper.drawn(TEXT, &options, &off.to_string()).unwrap();
+        let all_on = drawn(json!({}));
+        assert_eq!(all_on.len(), 3);
+        assert_eq!(drawn(json!({})), all_on);
+        assert_ne!(drawn(json!({"positions": true})), all_on);
     }
 
     #[test]
