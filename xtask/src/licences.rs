@@ -31,12 +31,24 @@ pub fn texts(package: &str, arguments: &[String]) -> Result<String, String> {
         "The programs of Burnformer contain these crates, each under the licence beside it. Their texts follow.\n\n",
     );
     let mut by_text: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut without_text = Vec::new();
     for line in &dependencies {
         let _ = writeln!(text, "{line}");
         let package = line.split('\t').next().unwrap_or_default();
-        for file in files_of(package) {
+        let files = files_of(package);
+        if files.is_empty() {
+            without_text.push(package);
+        }
+        for file in files {
             by_text.entry(file).or_default().push(package);
         }
+    }
+    if !without_text.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nThese packages contain no text of their licence, which is among those of the others: {}",
+            without_text.join(", ")
+        );
     }
     for (file, names) in by_text {
         let _ = write!(
