@@ -105,6 +105,8 @@ export type Format =
 export interface DocumentOptions extends Omit<TranslateOptions, "alignment" | "onResult"> {
   /** Called with the sentences that are translated and those known so far. */
   progress?: (done: number, total: number) => void;
+  /** Called with sentences of the document before they are translated. */
+  onSentences?: (sentences: string[]) => void;
 }
 
 export interface Detection {

@@ -159,7 +159,7 @@ export class Translator {
   }
 
   /** Translates a whole document, a text or the bytes of a file, and keeps its markup. */
-  async translateDocument(document, format, { progress, onResult, alignment, ...options } = {}) {
+  async translateDocument(document, format, { progress, onSentences, onResult, alignment, ...options } = {}) {
     const isText = typeof document === "string";
     const kind = format ?? (isText ? "text" : document?.name?.match(/\.([^.]*)$/)?.[1]);
     if (typeof kind !== "string") throw failure(ARGUMENT, `format: ${kind}; give the name of a format, or a file with an extension`);
@@ -171,6 +171,7 @@ export class Translator {
     try {
       for (let sentences; (sentences = JSON.parse(pending)).length; ) {
         total += sentences.length;
+        if (!signal?.aborted) onSentences?.(sentences.map(([text]) => text));
         const found = new Array(sentences.length);
         // Links cost a pass of the model: only sentences with markup have them.
         for (const hasLinks of [false, true]) {

@@ -3,6 +3,7 @@
 import { copyText } from "./clipboard.js";
 import { explained, isFatal } from "./errors.js";
 import { Translator } from "./index.js";
+import { languagesOf, otherLanguage, saysOther } from "./language.js";
 import { language, offerLanguages, word, write } from "./words.js";
 
 /** The models beside the page. */
@@ -13,9 +14,6 @@ const WORKERS = Math.max(1, Math.min(4, (navigator.hardwareConcurrency ?? 2) - 1
 
 /** The confidence below which a translation is marked: such translations had less than 50 chrF on average. */
 const UNSURE = 0.5;
-/** The least letters of a text whose language is looked for: Latin letters, and others, which tell more. */
-const LETTERS = 8;
-const OTHER_LETTERS = 2;
 
 const [model, folder, file, progress, source, target, copy, status, save, inPlace, undo, swap, notice, knows, sample] =
   ["model", "folder", "file", "progress", "source", "target", "copy", "status", "save", "in-place", "undo", "swap", "notice", "knows", "sample-text"].map((id) => document.getElementById(id));
@@ -96,11 +94,6 @@ async function loaded() {
   return present.translator;
 }
 
-/** The languages of a model by its name, such as `de-en`; empty ones where the name has none. */
-function languagesOf(name) {
-  return name.match(/^([a-z]{2})-([a-z]{2})/)?.slice(1) ?? ["", ""];
-}
-
 /** The sentences of a text, and the white space around them: `[isSentence, text]`. */
 function parts(text) {
   const segments = [...new Intl.Segmenter(languagesOf(present.name)[0] || "en", { granularity: "sentence" }).segment(text)];
@@ -130,7 +123,7 @@ async function translate() {
     const options = { signal, onResult };
     await translator.translate(indices.map((i) => all[i][1]), options);
     say(word("done", { sentences: indices.length, seconds: ((performance.now() - start) / 1000).toFixed(2) }));
-    await compare(translator, signal);
+    await compare(source.value, translator, signal);
   } catch (error) {
     if (signal.aborted) return;
     target.replaceChildren();
@@ -152,23 +145,14 @@ function dressed({ text, doubts, confidence }) {
   return span;
 }
 
-/** Whether a text has enough letters to tell its language. */
-function isLong(text) {
-  const letters = text.match(/\p{L}/gu) ?? [];
-  const others = letters.filter((letter) => !/\p{Script=Latin}/u.test(letter));
-  return letters.length >= LETTERS || others.length >= OTHER_LETTERS;
-}
-
 /** Says if the text seems to be in another language than the model reads, and offers the model that reads it. */
-async function compare(translator, signal) {
-  const [from] = languagesOf(present.name);
-  const text = source.value.slice(0, 2000);
-  if (!from || !isLong(text)) return;
-  const found = await translator.detect(text, MODELS.map((name) => languagesOf(name)[0])).catch(() => null);
-  if (signal.aborted || !found || found.language === from) return;
-  const names = new Intl.DisplayNames([language], { type: "language" });
-  notice.append(word("other-language", { found: names.of(found.language), expected: names.of(from) }), " ");
-  const other = MODELS.find((name) => languagesOf(name)[0] === found.language);
+async function compare(text, translator, signal) {
+  const languages = MODELS.map((name) => languagesOf(name)[0]);
+  const { name } = present;
+  const found = await otherLanguage(text, name, (start) => translator.detect(start, languages));
+  if (signal.aborted || !found) return;
+  notice.append(saysOther(found, name), " ");
+  const other = MODELS.find((model) => languagesOf(model)[0] === found);
   if (!other) return;
   const button = document.createElement("button");
   button.textContent = word("take-model", { model: word(other) });
@@ -191,24 +175,28 @@ function turn() {
 /** Translates a document, and offers the result to be saved. */
 async function translateFile(given) {
   save.hidden = true;
+  notice.replaceChildren();
   say("");
   const translator = await loaded().catch(() => null);
   if (!translator) return;
   running.abort();
   const { signal } = (running = new AbortController());
   const start = performance.now();
-  let sentences = 0;
+  const sentences = [];
   say(word("translating", { done: 0, all: "…" }));
   try {
     const bytes = await translator.translateDocument(given, undefined, {
       signal,
-      progress: (done, all) => say(word("translating", { done: (sentences = done), all })),
+      onSentences: (found) => sentences.push(...found),
+      progress: (done, all) => say(word("translating", { done, all })),
     });
     if (signal.aborted) return;
+    if (!sentences.length) return say(word("file-empty", { name: given.name }));
     const name = given.name.replace(/(\.[^.]*)$/, `.${present.name.split("-")[1]?.slice(0, 2) ?? "translated"}$1`);
     URL.revokeObjectURL(save.href);
     Object.assign(save, { href: URL.createObjectURL(new Blob([bytes])), download: name, textContent: word("save", { name }), hidden: false });
-    say(word("file-done", { name: given.name, sentences, seconds: ((performance.now() - start) / 1000).toFixed(2) }));
+    say(word("file-done", { name: given.name, sentences: sentences.length, seconds: ((performance.now() - start) / 1000).toFixed(2) }));
+    await compare(sentences.join(" "), translator, signal);
   } catch (error) {
     if (!signal.aborted) fail(error, given.name);
   }
@@ -217,23 +205,32 @@ async function translateFile(given) {
 /** The language of the sample: the page's, or English where no model beside the page reads that. */
 const sampleLanguage = MODELS.some((name) => name.startsWith(`${language}-`)) ? language : "en";
 
+/** The model for the sample: the one that is chosen, if it reads the language of the sample, and else one of its own. */
+async function forSample() {
+  // A larger model that the reader opened may translate from this language too.
+  if (present.name.startsWith(sampleLanguage)) return [present.name, await loaded(), () => {}];
+  const name = MODELS.find((model) => model.startsWith(sampleLanguage));
+  say(word("loading"));
+  const translator = await Translator.load(new URL(`models/${name}/`, document.baseURI));
+  say("");
+  return [name, translator, () => translator.close()];
+}
+
 /** Translates the sample in place; its words can be written again. */
 async function translatePage() {
+  inPlace.disabled = true;
   try {
-    // A larger model that the reader opened may translate from this language too.
-    if (!present.name.startsWith(sampleLanguage)) {
-      model.value = MODELS.find((name) => name.startsWith(sampleLanguage));
-      await choose();
-    }
-    const translator = await loaded();
+    const [name, translator, close] = await forSample();
     if (!translator) return;
-    await translator.translateElement(sample);
-    [, sample.lang] = languagesOf(present.name);
+    await translator.translateElement(sample).finally(close);
+    [, sample.lang] = languagesOf(name);
     inPlace.hidden = true;
     undo.hidden = false;
     undo.focus();
   } catch (error) {
     fail(error);
+  } finally {
+    inPlace.disabled = false;
   }
 }
 

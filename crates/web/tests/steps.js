@@ -37,7 +37,7 @@ async function translated(name, content) {
   files.items.add(new File([content], name));
   at("file").files = files.files;
   at("file").dispatchEvent(new Event("change"));
-  await until(`the translation of ${name}`, () => !at("save").hidden || at("status").classList.contains("error"));
+  await until(`the translation of ${name}`, () => !at("save").hidden || /no sentence/.test(at("status").textContent) || at("status").classList.contains("error"));
   if (at("save").hidden) return at("status").textContent.split(/[;(]/)[0].trim();
   return `${at("save").download}: ${await (await fetch(at("save").href)).text()}`;
 }
@@ -67,6 +67,11 @@ async function steps() {
   log(await translated("film.srt", "1\n00:00:01,000 --> 00:00:02,000\nIch habe Hunger.\n"));
   log(await translated("broken.docx", "PK"));
   log(await translated("song.mp3", "x"));
+  log(await translated("english.txt", "The old man lives by the sea and goes fishing every day."));
+  await until("the language of the file", () => at("notice").textContent);
+  log(`noticed: ${at("notice").textContent}`);
+  log(await translated("empty.txt", "\n"));
+  log(`noticed: ${at("notice").textContent}`);
   at("source").value = "The house is small and the dog is sleeping.";
   at("source").dispatchEvent(new Event("input"));
   await until("the wrong language", () => at("notice").textContent);
@@ -90,11 +95,13 @@ async function steps() {
   await looked();
   const paragraph = page().querySelector("#sample-text p");
   const before = paragraph.textContent;
+  const texts = () => ["model", "source", "target"].map((id) => at(id).value).join();
+  const own = texts();
   at("in-place").click();
   await until("the sample", () => at("sample-text").lang === "de" && !at("undo").hidden);
   log(`in place, ${paragraph.isConnected ? "the same element" : "another element"}: ${paragraph.textContent}`);
   at("undo").click();
-  log(`undone: ${paragraph.textContent === before && at("undo").hidden}`);
+  log(`undone: ${paragraph.textContent === before && at("undo").hidden}, ${texts() === own ? "the reader's texts stay" : texts()}`);
   const { Translator } = await import("/index.js");
   const translator = await Translator.load("/models/en-de");
   const part = document.createElement("div");
