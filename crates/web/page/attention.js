@@ -8,10 +8,9 @@ import { word } from "./words.js";
 const $ = (id) => document.getElementById(id);
 
 /** What the chosen head computes for the chosen piece: the query's place, its weights, and q, k and v of all pieces. */
-export function chosen() {
-  const { kind, layer, head } = state;
+export function chosen({ kind, layer, head, piece } = state) {
   const [queries, keys] = piecesOf(kind);
-  const query = Math.min(state.piece, queries.length - 1);
+  const query = Math.min(piece, queries.length - 1);
   const weights = rowOf(view.seen.tables[kind][layer][head], query, keys.length);
   const [q, k, v] = view.seen.tables.projections[kind][layer].map((heads) => heads[head]);
   const widths = [q.length / queries.length, k.length / keys.length, v.length / keys.length];
@@ -20,7 +19,7 @@ export function chosen() {
 }
 
 /** Whether the mask hides key `k` from query `q`. */
-export const isHidden = (q, k) => state.kind === "decoder" && k > q;
+export const isHidden = (q, k, kind = state.kind) => kind === "decoder" && k > q;
 
 /** Keeps the choices among the layers and heads that the model has. */
 export function clampHead() {
@@ -48,7 +47,7 @@ export function attention(choose) {
   const rest = seen.slice(3).reduce((sum, [weight]) => sum + weight, 0);
   const hidden = keys.length - seen.length;
   const parts = [...most, ...(seen.length > 3 ? [`${word("others")} ${number(rest)}`] : []), ...(hidden ? [word("hidden", { count: hidden })] : [])];
-  $("attention-formula").textContent = `softmax(q·kᵀ / √d_k)·V,  √${q.length} = ${number(Math.sqrt(q.length), 2)};  q = “${queries[query]}”: ${parts.join(",  ")};  Σ = ${number(weights.reduce((sum, weight) => sum + weight, 0))}`;
+  $("attention-formula").textContent = `softmax(q·kᵀ / √d_k)·V,  √${q.length} = ${number(Math.sqrt(q.length), 2)};  q = “${queries[query]}”: ${parts.join(",  ")};  Σ = ${number(weights.reduce((sum, weight) => sum + weight, 0), 2)}`;
   scores();
   values();
 }
@@ -83,6 +82,7 @@ function map() {
     make("tbody", {}, ...queries.map((query, q) => make("tr", {}, make("th", { scope: "row" }, query),
       ...rowOf(values, q, keys.length).map((weight, k) => cell(query, keys[k], weight, isHidden(q, k)))))));
   $("masked").hidden = kind !== "decoder";
+  $("read-written").hidden = kind !== "cross";
 }
 
 function cell(query, key, weight, isMasked) {
@@ -101,7 +101,7 @@ function scores() {
   $("neurons").replaceChildren(named("q", [q], [name]), named("k", k, keys), named("q × k", products, keys));
   $("neurons-text").textContent = word("neurons-text", { query: name, width: q.length });
   const sums = k.map((key) => dot(q, key));
-  const bare = softmaxOf(sums.map((sum, i) => (isHidden(query, i) ? -Infinity : sum)));
+  const bare = bareWeights();
   const titles = ["k", "q·k", `q·k / √${q.length}`, word("softmax"), word("without-scale")];
   const rows = keys.map((piece, i) => {
     const score = isHidden(query, i) ? "−∞" : number(sums[i] / Math.sqrt(q.length), 2);
@@ -165,10 +165,10 @@ export function hiddenCount() {
   return (n * (n - 1)) / 2;
 }
 
-/** What the weight of key `k` would be without the division by √d_k. */
-export function bareWeight(k) {
-  const { q, k: keys, query } = chosen();
-  return softmaxOf(keys.map((key, i) => (isHidden(query, i) ? -Infinity : dot(q, key))))[k];
+/** What the weights of a query would be without the division by √d_k. */
+export function bareWeights(at = state) {
+  const { q, k, query } = chosen(at);
+  return softmaxOf(k.map((key, i) => (isHidden(query, i, at.kind) ? -Infinity : dot(q, key))));
 }
 
 /** The encoder's head that looks most from the piece `from` at the piece `to`, with its weight; undefined if a piece is missing. */
@@ -179,6 +179,19 @@ export function looking(from, to) {
   const all = view.seen.tables.encoder.flatMap((heads, layer) => heads.map((values, head) =>
     ({ layer, head, query, weight: rowOf(values, query, pieces.length)[key] })));
   return all.sort((a, b) => b.weight - a.weight)[0];
+}
+
+/** The head and the piece of a kind whose largest weight the division by √d_k changes most. */
+export function mostScaled(kind) {
+  const side = kind === "encoder" ? 0 : 1;
+  const places = everyHead().filter((head) => head.kind === kind)
+    .flatMap((head) => inputs(side).map((_, piece) => ({ ...head, side, piece })));
+  const change = (at) => {
+    const { weights } = chosen(at);
+    const best = weights.indexOf(Math.max(...weights));
+    return bareWeights(at)[best] - weights[best];
+  };
+  return places.map((at) => [change(at), at]).sort((a, b) => b[0] - a[0])[0][1];
 }
 
 /** The largest weight of the chosen head for the chosen piece, and the piece that has it. */

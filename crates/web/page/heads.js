@@ -23,26 +23,25 @@ export function startHeads(choose) {
 /** Forgets what was measured. */
 export function clearHeads() {
   $("costs").replaceChildren();
+  $("measure-status").textContent = "";
 }
 
+/** Measures the translation with all heads on, until another takes its place. */
 async function measure(choose) {
-  const { seen } = view;
-  const text = $("sentence").value;
+  const { whole } = view;
   $("measure").disabled = true;
   try {
-    const whole = await logProbOf(text, seen.tokens, []);
-    const rows = [];
+    const costs = [];
     const all = everyHead();
-    for (const head of all) {
-      const without = await logProbOf(text, seen.tokens, [headName(head.kind, head.layer, head.head)]);
-      // Another sentence or another model takes the place of what is measured.
-      if (seen !== view.seen) return;
-      rows.push({ ...head, cost: whole - without });
-      $("measure-status").textContent = word("measured", { done: rows.length, all: all.length });
+    for (const { kind, layer, head } of all) {
+      const without = await logProbOf(whole.text, whole.found.tokens, [headName(kind, layer, head)]);
+      if (whole !== view.whole) return;
+      costs.push({ kind, layer, head, cost: whole.logProb - without });
+      $("measure-status").textContent = word("measured", { done: costs.length, all: all.length });
     }
-    show(rows, choose);
+    show(costs, choose);
   } catch (error) {
-    $("measure-status").textContent = explained(error);
+    if (whole === view.whole) $("measure-status").textContent = explained(error);
   } finally {
     $("measure").disabled = false;
   }

@@ -1,6 +1,6 @@
 // The guided tour: ten steps that move the page, each with a sentence, a number of the reader's sentence and something to change.
 
-import { bareWeight, chosen, clampHead, hiddenCount, joined, ofLayer, strongest } from "./attention.js";
+import { bareWeights, chosen, clampHead, hiddenCount, joined, mostScaled, ofLayer, strongest } from "./attention.js";
 import { stand } from "./figure.js";
 import { number } from "./draw.js";
 import { embedded, isLearned } from "./positions.js";
@@ -31,14 +31,14 @@ function swing(id, [one, other]) {
 
 const ownHead = () => headName(state.kind, state.layer, state.head);
 
-/** The steps: their part of the page, what they open or choose, a number of the sentence, and what can be changed. */
+/** The steps: their part of the page, what they choose when the reader comes to them, what they open, a number of the sentence, and what can be changed. */
 const STEPS = [
   { name: "tokens", part: "tokens", tell: () => ({ count: inputs(0).length, written: view.seen.tokens.length }), change: () => actions.nextExample() },
   { name: "positions", part: "positions", text: () => (isLearned() ? "tour-positions-learned" : "tour-positions-text"), tell: positionOf, change: () => toggle([POSITIONS]) },
-  { name: "scores", part: "attention", begin: { kind: "cross" }, opens: "neurons-set", at: "scores", tell: scoreOf, change: nextHead },
-  { name: "mask", part: "attention", begin: { kind: "decoder" }, at: "map-title", tell: hiddenOf, change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
-  { name: "weights", part: "attention", begin: { kind: "cross" }, opens: "values-set", tell: () => ({ ...strongest(), weight: number(strongest().weight, 2), query: chosen().queries[chosen().query] }), change: () => toggle([ownHead()]) },
-  { name: "heads", part: "attention", begin: { kind: "cross" }, opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length }), change: () => toggle(ofLayer(state.layer).filter((name) => name !== ownHead())) },
+  { name: "scores", part: "attention", begin: () => mostScaled("cross"), opens: "neurons-set", at: "scores", tell: scoreOf, change: nextHead },
+  { name: "mask", part: "attention", begin: () => ({ kind: "decoder" }), at: "map-title", tell: hiddenOf, change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
+  { name: "weights", part: "attention", begin: () => ({ kind: "cross" }), opens: "values-set", tell: () => ({ ...strongest(), weight: number(strongest().weight, 2), query: chosen().queries[chosen().query] }), change: () => toggle([ownHead()]) },
+  { name: "heads", part: "attention", begin: () => ({ kind: "cross" }), opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length }), change: () => toggle(ofLayer(state.layer).filter((name) => name !== ownHead())) },
   { name: "residual", part: "residual", tell: residualOf, change: () => actions.choose({ sublayer: (state.sublayer + 1) % sublayersOf(state.side).length }) },
   { name: "ffn", part: "ffn", tell: awake, change: nextPiece },
   { name: "softmax", part: "softmax", tell: shareOf, change: () => swing("temperature", ["1", "2"]) },
@@ -57,7 +57,7 @@ function scoreOf() {
   const { q, k, keys, queries, query, weights } = chosen();
   const best = weights.indexOf(Math.max(...weights));
   const sum = dot(q, k[best]);
-  return { query: queries[query], key: keys[best], sum: number(sum, 2), width: q.length, score: number(sum / Math.sqrt(q.length), 2), weight: number(weights[best]), bare: number(bareWeight(best)) };
+  return { query: queries[query], key: keys[best], sum: number(sum, 2), width: q.length, score: number(sum / Math.sqrt(q.length), 2), weight: number(weights[best]), bare: number(bareWeights()[best]) };
 }
 
 function residualOf() {
@@ -98,14 +98,15 @@ function walk(step) {
     document.body.classList.remove("touring");
     return $("tour-start").focus();
   }
+  const { begin } = STEPS[step - 1];
+  if (begin) actions.choose(begin());
   enter();
   $("tour-title").focus({ preventScroll: true });
 }
 
 /** Moves the page to the present step. */
 function enter() {
-  const { part, begin, opens, at } = STEPS[state.tour - 1];
-  if (begin && begin.kind !== state.kind) actions.choose(begin);
+  const { part, opens, at } = STEPS[state.tour - 1];
   if (opens) $(opens).open = true;
   document.body.classList.add("touring");
   $("tour").hidden = false;

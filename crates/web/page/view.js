@@ -3,8 +3,10 @@
 import { shown } from "./draw.js";
 import { POSITIONS } from "./state.js";
 
-/** The answer of the module, the tree of its search, the worker, and the parameters that were read. */
-export const view = { seen: null, tree: null, engine: null, parameters: new Map() };
+/**
+ * The answer of the module, the answer with all parts on, the tree of its search, the worker, and the parameters that were read.
+ */
+export const view = { seen: null, whole: null, tree: null, engine: null, parameters: new Map() };
 
 /** The names of the attentions among the parameters of the model. */
 const NAMES = { encoder: "encoder.layers.{}.self_attention", decoder: "decoder.layers.{}.self_attention", cross: "decoder.layers.{}.cross_attention" };
@@ -22,8 +24,17 @@ export function inputs(side) {
 /** The pieces of the translation. */
 export const outputs = () => view.seen.tokens.map((id) => shown(view.seen.pieces[id]));
 
+/** The positions of the decoder, by the piece that each reads and the piece that it writes. */
+export function readAndWritten(read, written) {
+  return read.map((piece, i) => `${piece} → ${written[i]}`);
+}
+
 /** The pieces that ask and those that are looked at, in an attention of this kind. */
-export const piecesOf = (kind) => ({ encoder: [inputs(0), inputs(0)], decoder: [inputs(1), inputs(1)], cross: [outputs(), inputs(0)] })[kind];
+export function piecesOf(kind) {
+  if (kind === "encoder") return [inputs(0), inputs(0)];
+  if (kind === "decoder") return [inputs(1), inputs(1)];
+  return [readAndWritten(inputs(1), outputs()), inputs(0)];
+}
 
 /** How many heads the attentions of a kind have. */
 export const headsOf = (kind) => view.seen.tables[kind][0].length;
