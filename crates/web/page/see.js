@@ -1,14 +1,17 @@
 // See: the reader's sentence, step by step through the model (paper §3 and §6.1).
 
 import { attention, looking, ofLayer } from "./attention.js";
+import { batch } from "./batch.js";
 import { treeOf } from "./beam.js";
 import { copyText } from "./clipboard.js";
 import { make, number } from "./draw.js";
 import { explained, isFatal } from "./errors.js";
-import { EXAMPLES, PRONOUNS, sentenceFor } from "./examples.js";
+import { EXAMPLES, GREEDY_LOSES, PRONOUNS, sentenceFor } from "./examples.js";
 import { figure, stand, startFigure } from "./figure.js";
 import { cached, filesOf } from "./files.js";
 import { clearHeads, logProbOf, startHeads } from "./heads.js";
+import { languagesOf, otherLanguage, saysOther } from "./language.js";
+import { PARTS } from "./parts.js";
 import { embedding, tokens } from "./pieces.js";
 import { positions } from "./positions.js";
 import { softmax, startSoftmax, tree } from "./softmax.js";
@@ -23,8 +26,6 @@ const $ = (id) => document.getElementById(id);
 
 /** Folders that the reader opened, by the values of their options. */
 const opened = new Map();
-/** The translation with all heads on: the question that it answers, its answer, and its log-probability. */
-let base = null;
 /** The name of the model that is open, and of the last one that could be opened. */
 let present = "";
 let lastOpened = "";
@@ -53,6 +54,7 @@ export async function see(worker, models) {
   $("no-positions").addEventListener("change", () => switchOff([POSITIONS], $("no-positions").checked));
   $("copy-link").addEventListener("click", copyLink);
   $("figure5").addEventListener("click", bind);
+  $("greedy-loses").addEventListener("click", loseGreedily);
   $("to-binding").addEventListener("click", chooseBinding);
   startSoftmax();
   startHeads(choose);
@@ -72,6 +74,7 @@ function say(text, isError = false) {
 /** Says what went wrong, and takes away what was shown before. */
 function fail(error) {
   view.seen = null;
+  view.whole = null;
   $("seen").hidden = true;
   $("figure").hidden = true;
   pauseTour();
@@ -90,14 +93,13 @@ async function copyLink() {
 /** Shows the sentences to begin with for the model that is chosen. */
 function examples() {
   const all = EXAMPLES[$("model").value] ?? [];
-  $("examples").replaceChildren(...all.map((text, index) => make("button", { type: "button", className: "chip", lang: languageOf(), onclick: () => take(index) }, text)));
-  $("sentence").lang = languageOf();
+  const [lang] = languagesOf($("model").value);
+  $("examples").replaceChildren(...all.map((text, index) => make("button", { type: "button", className: "chip", lang, onclick: () => take(index) }, text)));
+  $("sentence").lang = lang;
   $("figure5-set").hidden = !PRONOUNS[$("model").value];
+  $("greedy-loses").hidden = !all.length;
   $("figure5-text").textContent = "";
 }
-
-/** The language that the chosen model reads, from its name. */
-const languageOf = () => $("model").value.split("-")[0].slice(0, 2);
 
 function take(index) {
   example = index;
@@ -105,21 +107,26 @@ function take(index) {
   return run();
 }
 
-/** Shows the head that looks from a pronoun at its noun (Figure 5). */
+/** Shows the head that looks from a pronoun at its noun (Figure 5), in the example if the sentence has none. */
 async function bind() {
   const { example, from, to } = PRONOUNS[$("model").value];
-  await take(example);
-  if (!view.seen) return;
-  const found = looking(from, to);
+  if (!view.seen || !looking(from, to)) await take(example);
+  const found = view.seen && looking(from, to);
   if (!found) return;
   choose({ kind: "encoder", layer: found.layer, head: found.head, side: 0, piece: found.query });
   const head = word("head", { layer: found.layer + 1, head: found.head + 1 });
   $("figure5-text").textContent = word("figure5-found", { head, query: from, key: to, weight: number(found.weight, 2) });
 }
 
-/** Chooses the task of the pronouns, in which a head must bind, unless a training goes on. */
+/** Takes the example that greedy search loses, with greedy search. */
+function loseGreedily() {
+  $("beam").value = "1";
+  tellValues();
+  return take(GREEDY_LOSES);
+}
+
+/** Chooses the task of the pronouns, in which a head must bind. */
 function chooseBinding() {
-  if ($("task").disabled) return;
   $("task").value = "binding";
   $("task").dispatchEvent(new Event("change"));
 }
@@ -132,7 +139,9 @@ function nextExample() {
 /** Opens the model that the reader chose, with a sentence in its language. */
 function turn() {
   const name = $("model").value;
-  $("sentence").value = sentenceFor(name, { sentence: $("sentence").value, before: present, translation: view.seen?.text });
+  const sentence = $("sentence").value;
+  const translation = view.whole?.text === sentence ? view.whole.found.text : "";
+  $("sentence").value = sentenceFor(name, { sentence, before: present, translation });
   state.off.clear();
   return open();
 }
@@ -157,7 +166,7 @@ async function open() {
   present = value;
   state.model = value === Object.keys(EXAMPLES)[0] || opened.has(value) ? "" : value;
   say(word("loading"));
-  base = null;
+  view.whole = null;
   view.parameters.clear();
   examples();
   try {
@@ -210,18 +219,20 @@ async function run() {
   remember();
   try {
     const question = JSON.stringify([text, search, temperature]);
-    if (base?.question !== question) {
+    if (view.whole?.question !== question) {
       const found = await ask({});
       if (number !== running) return;
-      base = { question, found, total: totalOf(found) };
+      view.whole = { question, text, found, logProb: totalOf(found) };
       view.seen = found;
       // A link may name heads of another model.
       headsOff().filter((name) => !hasHead(name)).forEach((name) => state.off.delete(name));
       clearHeads();
       $("figure5-text").textContent = "";
     }
-    const found = state.off.size ? await ask(offOf([...state.off])) : base.found;
-    const kept = state.off.size ? await logProbOf(text, base.found.tokens, [...state.off]) : base.total;
+    const { whole } = view;
+    const off = [...state.off];
+    const found = off.length ? await ask(offOf(off)) : whole.found;
+    const kept = off.length ? await logProbOf(text, whole.found.tokens, off) : whole.logProb;
     if (number !== running) return;
     view.seen = found;
     view.tree = treeOf(found);
@@ -229,13 +240,25 @@ async function run() {
     $("figure").hidden = false;
     translation(kept);
     show();
-    say([word("seen", { seconds: ((performance.now() - start) / 1000).toFixed(2) }), isUnreadable() ? word("unreadable") : ""].join(" ").trim());
+    const seconds = word("seen", { seconds: ((performance.now() - start) / 1000).toFixed(2) });
+    say([seconds, isUnreadable() ? word("unreadable") : ""].join(" ").trim());
     $("drawn").textContent = "";
-    const drawn = await view.engine.call("draw", { text, options: { sampling: { temperature, seed: 1 }, n_best: 3 } });
-    if (number === running) $("drawn").textContent = word("drawn", { texts: drawn.join(" | ") });
+    const drawn = await view.engine.call("draw", { text, options: { sampling: { temperature, seed: 1 }, n_best: 3 }, off: offOf(off) });
+    if (number !== running) return;
+    $("drawn").textContent = word("drawn", { texts: drawn.join(" | ") });
+    const other = isUnreadable() ? null : await otherLanguage(text, present, detect);
+    if (other && number === running) say(`${seconds} ${saysOther(other, present)}`);
   } catch (error) {
     if (number === running) fail(error);
   }
+}
+
+/** The language of a text, by the module for documents where this folder has it. */
+async function detect(text) {
+  if (!PARTS.includes("documents")) return null;
+  const documents = await import("./burnformer_documents.js");
+  await documents.default();
+  return JSON.parse(documents.detect(text, Object.keys(EXAMPLES).map((name) => languagesOf(name)[0])));
 }
 
 /** Whether most pieces of the sentence are bytes, because the model does not know its script. */
@@ -251,10 +274,11 @@ const totalOf = ({ score, divisors, tokens }) => score * divisors[tokens.length 
 function translation(kept) {
   const { seen } = view;
   const total = totalOf(seen);
-  $("translation").replaceChildren(...marked(base.found.text, seen.text));
+  const { found, logProb } = view.whole;
+  $("translation").replaceChildren(...marked(found.text, seen.text));
   $("score").textContent = `log\u00a0P\u00a0=\u00a0${number(total, 2)}`;
   $("before").textContent = state.off.size
-    ? word("was", { text: base.found.text, before: number(base.total, 2), now: number(kept, 2), change: number(kept - base.total, 2), off: whatIsOff() })
+    ? word("was", { text: found.text, before: number(logProb, 2), now: number(kept, 2), change: number(kept - logProb, 2), off: whatIsOff() })
     : "";
 }
 
@@ -309,6 +333,7 @@ function show() {
   embedding();
   positions();
   attention(choose);
+  batch();
   residual(choose);
   softmax();
   tree();

@@ -4,6 +4,8 @@ export const KINDS = ["encoder", "decoder", "cross"];
 
 /** The fields whose values are in the address as they are. */
 const FIELDS = ["sentence", "beam", "alpha", "temperature"];
+/** The maximum length of a value in the address. A longer sentence is none that a model of the page reads. */
+const MAX_LENGTH = 1000;
 const WRITTEN = ["side", "piece", "layer", "head", "sublayer", "step", "tour"];
 /** A head: its kind, layer and number. */
 const HEAD = /^(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}$/;
@@ -51,7 +53,8 @@ export function remember() {
   if (language) query.set("lang", language);
   if (state.model) query.set("model", state.model);
   for (const id of FIELDS) {
-    if ($(id).value !== $(id).defaultValue) query.set(id, $(id).value);
+    const { value, defaultValue } = $(id);
+    if (value !== defaultValue && value.length <= MAX_LENGTH) query.set(id, value);
   }
   if (state.kind !== "cross") query.set("kind", state.kind);
   for (const id of WRITTEN.filter((id) => state[id])) query.set(id, state[id]);

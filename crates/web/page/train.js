@@ -6,6 +6,7 @@ import { bars, curves, make, named, number } from "./draw.js";
 import { Engine } from "./engine.js";
 import { explained, isFatal } from "./errors.js";
 import { remember } from "./state.js";
+import { readAndWritten } from "./view.js";
 import { word } from "./words.js";
 
 /** The words, after `<pad>`, `<s>`, `</s>` and `<unk>`. */
@@ -60,12 +61,14 @@ async function press() {
   isStopped = false;
   // The page describes the run that goes on.
   controls().forEach((input) => (input.disabled = true));
+  $("to-binding").hidden = true;
   running = run();
   await running;
   // A second press to stop starts no new training.
   if (isStopped) await new Promise((resolve) => setTimeout(resolve, PAUSE));
   running = null;
   controls().forEach((input) => (input.disabled = false));
+  $("to-binding").hidden = false;
   $("start").disabled = false;
   $("start").textContent = word("start");
 }
@@ -113,6 +116,9 @@ function suit() {
   // The losses of two tasks do not compare.
   now = undefined;
   last = undefined;
+  clear();
+  $("runs").hidden = true;
+  say("");
   tell();
 }
 
@@ -166,13 +172,19 @@ function say(text, isError = false) {
   $("progress").classList.toggle("error", isError);
 }
 
+/** Takes away what a training showed. */
+function clear() {
+  ["right", "example", "charts", "lesson-maps", "bound"].forEach((id) => $(id).replaceChildren());
+}
+
 async function run() {
   $("start").textContent = word("stop");
   if (now?.loss.length) last = now;
   now = { loss: [], rate: [], share: [] };
   // What an earlier training showed would stand beside this one's numbers.
-  ["right", "example", "charts", "lesson-maps", "bound"].forEach((id) => $(id).replaceChildren());
+  clear();
   say(word("training-starts"));
+  let report = "";
   try {
     task = await chosen();
     const made = choices(task);
@@ -186,11 +198,13 @@ async function run() {
       }
       const [[count, loss], [, rate]] = [now.loss.at(-1), now.rate.at(-1)];
       const speed = count / (performance.now() - start) * 1000;
-      say([word("updates", { step: count, loss: loss.toFixed(3), rate: rate.toExponential(2), speed: speed.toFixed(1) }), ahead(count, speed)].join(" "));
+      report = word("updates", { step: count, loss: loss.toFixed(3), rate: rate.toExponential(2), speed: speed.toFixed(1) });
+      say(`${report} ${ahead(count, speed)}`.trim());
       formulas(made, count, rate, loss);
       if (count % LOOK === 0) look(await engine.call("judge"));
       draw();
     }
+    say(report);
   } catch (error) {
     say(explained(error), true);
     if (isFatal(error)) engine.end();
@@ -231,16 +245,17 @@ function look({ step, right, shown, source, found, tables }) {
   }));
   // The decoder reads what it wrote before.
   const read = [SPECIAL.indexOf("<s>"), ...found.slice(0, -1)];
-  const kinds = { encoder: [source, source], decoder: [read, read], cross: [found, source] };
   const names = (ids) => ids.map((id) => SPECIAL[id] ?? task.words[id - FIRST]);
+  const [sources, inputs] = [names(source), names(read)];
+  const kinds = { encoder: [sources, sources], decoder: [inputs, inputs], cross: [readAndWritten(inputs, names(found)), sources] };
   $("lesson-maps").replaceChildren(...Object.entries(kinds).flatMap(([kind, [queries, keys]]) => [
     make("h3", {}, word(kind)),
     make("div", { className: "small-maps" }, ...tables[kind].flatMap((heads, layer) => heads.map((values, head) => {
       const rows = queries.map((_, q) => values.slice(q * keys.length, (q + 1) * keys.length).map((value) => value / 1000));
-      return named(word("head", { layer: layer + 1, head: head + 1 }), rows, names(queries), { columns: names(keys), most: 1 });
+      return named(word("head", { layer: layer + 1, head: head + 1 }), rows, queries, { columns: keys, most: 1 });
     }))),
   ]));
-  if (task.places) binds(tables.encoder, names(source));
+  if (task.places) binds(tables.encoder, sources);
 }
 
 /** Shows the head that binds the pronoun of the first sentence to its noun, if one does. */

@@ -11,7 +11,7 @@ const WINDOW = 32;
 
 /**
  * The kinds of layers: operations of a layer, operations one after another, and the longest path, by n, d, k and r, each with
- * its formula. The convolution's kernels are contiguous.
+ * its formula, a text or a function of the sizes. The convolution's kernels are contiguous.
  */
 const LAYERS = {
   "self-attention": {
@@ -28,12 +28,14 @@ const LAYERS = {
   },
   restricted: {
     cost: ({ n, d, r }) => Math.min(r, n) * n * d, steps: () => 1, path: ({ n, r }) => Math.max(1, Math.ceil(n / r)),
-    formulas: { cost: "r·n·d", steps: "1", path: "n/r" },
+    // A neighbourhood beyond the ends is the whole sequence.
+    formulas: { cost: ({ n, r }) => (r < n ? "r·n·d" : "n²·d"), steps: "1", path: ({ n, r }) => (r < n ? "n/r" : "1") },
   },
 };
 
-/** A formula with its value, or the value alone where it is one. */
-function valued(formula, value) {
+/** A formula with its value for some sizes, or the value alone where it is one. */
+function valued(given, value, at) {
+  const formula = typeof given === "function" ? given(at) : given;
   const text = value.toLocaleString("en");
   return formula === text ? text : `${formula} = ${text}`;
 }
@@ -59,7 +61,7 @@ function draw() {
   $("why-table").replaceChildren(
     make("thead", {}, make("tr", {}, ...["why-layer", "why-cost", "why-steps", "why-path"].map((name) => make("th", { scope: "col" }, word(name))))),
     make("tbody", {}, ...kinds.map(([, kind], i) => make("tr", {}, make("th", { scope: "row" }, names[i]),
-      ...["cost", "steps", "path"].map((field) => make("td", {}, valued(kind.formulas[field], kind[field](at))))))));
+      ...["cost", "steps", "path"].map((field) => make("td", {}, valued(kind.formulas[field], kind[field](at), at)))))));
   // Self-attention costs as much as a recurrent layer at n = d, which is therefore within the axis.
   const end = Math.max(2 * at.d, at.n);
   const line = (count) => Array.from({ length: POINTS }, (_, i) => 1 + Math.round((i / (POINTS - 1)) * (end - 1))).map((n) => [n, count({ ...at, n })]);

@@ -37,6 +37,13 @@ test("another model gets its own example, or the translation of the reader's sen
   const [german, english] = [EXAMPLES["de-en"][1], EXAMPLES["en-de"][1]];
   assert.equal(sentenceFor("en-de", { sentence: german, before: "de-en", translation: "x" }), english);
   assert.equal(sentenceFor("en-de", { sentence: "Guten Tag.", before: "de-en", translation: "Good day." }), "Good day.");
+  // Whatever the translation back is, and whether there is one yet.
+  for (const translation of ["Schönen Tag.", ""]) {
+    assert.equal(sentenceFor("de-en", { sentence: "Good day.", before: "en-de", translation }), "Guten Tag.");
+    assert.equal(sentenceFor("en-de", { sentence: "Guten Tag.", before: "de-en", translation }), "Good day.");
+  }
+  assert.equal(sentenceFor("de-en", { sentence: "Good night.", before: "en-de", translation: "Gute Nacht." }), "Gute Nacht.");
+  assert.equal(sentenceFor("en-de", { sentence: "Und jetzt?", before: "de-en", translation: "" }), "Und jetzt?");
   assert.equal(sentenceFor("model 1", { sentence: "Guten Tag.", before: "de-en", translation: "Good day." }), "Guten Tag.");
 });
 

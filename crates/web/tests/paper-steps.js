@@ -81,6 +81,14 @@ async function steps() {
   await until("what heads are worth", () => all("#costs tbody tr").length === 28);
   const costs = all("#costs td").map((it) => Number(it.textContent.trim().replace("−", "-")));
   log(`heads: ${costs.every((cost, i) => !i || cost >= costs[i - 1]) && costs[0] < -0.05 ? "the worst to lose first" : costs.join()}`);
+  at("batch-set").open = true;
+  log(`padding: ${all("#batch .masked").length} positions of the shorter sentence`);
+  at("greedy-loses").click();
+  await until("greedy search", () => at("translation").textContent.startsWith("Tom"));
+  log(`greedy search: ${at("translation").textContent}`);
+  set("beam", 4);
+  await until("the beam", () => at("tree-text").textContent.includes("the 4 best"));
+  log(`a beam: ${at("translation").textContent} ${all("#costs tr").length || at("measure-status").textContent ? "Old heads stand." : "The heads are not measured."}`);
   all("#figure-picture a.attention")[1].dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
   log(`a door: ${all("#kinds :checked")[0].value}, ${at("here").textContent}`);
   at("figure5").click();

@@ -12,6 +12,7 @@ const open = (name) => import(pathToFileURL(join(folder, name)));
 const { default: init, Files, Lesson, Paper } = await open("burnformer_paper.js");
 const { path, treeOf } = await open("beam.js");
 const { binder, bindings } = await open("binding.js");
+const { EXAMPLES, GREEDY_LOSES } = await open("examples.js");
 await init({ module_or_path: readFileSync(join(folder, "burnformer_paper_bg.wasm")) });
 
 function paper(all = files(), name = "de-en") {
@@ -50,6 +51,14 @@ test("trees end in the program's translations", () => {
     return String(found.tokens) === String(tokens) && found.text === translation;
   });
   assert.ok(same.length >= expected.length - 1, `${same.length} of ${expected.length}`);
+});
+
+test("greedy search loses the example that the page promises, in each model", () => {
+  for (const [name, all] of Object.entries(EXAMPLES)) {
+    const seen = paper(files(name), name);
+    const [greedy, beam] = [1, 4].map((beam_size) => JSON.parse(seen.see(all[GREEDY_LOSES], question({ search: { beam_size } }))));
+    assert.ok(beam.score > greedy.score + 0.05 && beam.text !== greedy.text, `${greedy.text} ${beam.text}`);
+  }
 });
 
 test("a question or a model that is wrong is an error with a sentence, and the next is answered", () => {
