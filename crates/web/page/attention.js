@@ -6,6 +6,8 @@ import { dot, headsOf, inputs, nameOf, parameter, piecesOf, rowOf, size, softmax
 import { word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
+/** How often the values were drawn. Only the last drawing is finished when its parameters come. */
+let valuesDrawn = 0;
 
 /** What the chosen head computes for the chosen piece: the query's place, its weights, and q, k and v of all pieces. */
 export function chosen({ kind, layer, head, piece } = state) {
@@ -137,6 +139,7 @@ export function outputOf() {
 
 /** From the weights to the output: the weighted values, the heads side by side, and their product with W_O. */
 async function values() {
+  const drawing = ++valuesDrawn;
   const { kind, layer, head } = state;
   const { keys, queries, query, weights, v } = chosen();
   const all = joined();
@@ -149,7 +152,7 @@ async function values() {
     named(word("values-sum"), [all[head]], [names[head]], { most }), named(word("values-joined"), all, names));
   const name = nameOf(kind, layer);
   const [matrix, bias] = await Promise.all([parameter(`${name}.output.weight`), parameter(`${name}.output.bias`)]);
-  if (!matrix || kind !== state.kind || layer !== state.layer || head !== state.head) return;
+  if (!matrix || drawing !== valuesDrawn) return;
   const output = times(matrix, all.flat(), bias);
   const found = outputOf();
   const apart = Math.max(...output.map((value, i) => Math.abs(value - found[i])));
@@ -194,9 +197,9 @@ export function mostScaled(kind) {
   return places.map((at) => [change(at), at]).sort((a, b) => b[0] - a[0])[0][1];
 }
 
-/** The largest weight of the chosen head for the chosen piece, and the piece that has it. */
-export function strongest() {
-  const { weights, keys } = chosen();
+/** The largest weight of a head for a piece, the chosen ones if nothing is given, and the piece that has it. */
+export function strongest(at = state) {
+  const { weights, keys } = chosen(at);
   const weight = Math.max(...weights);
   return { weight, key: keys[weights.indexOf(weight)] };
 }

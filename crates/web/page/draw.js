@@ -32,6 +32,9 @@ export const shown = (piece) => (piece ?? "?").replaceAll("▁", "·");
 /** A number with three digits after the point, and a minus that is as wide as a plus. */
 export const number = (value, digits = 3) => value.toFixed(digits).replace("-", "−");
 
+/** A number that is not written as 0 unless it is 0. */
+const written = (value, digits) => (value && Math.abs(value) < 0.5 * 10 ** -digits ? value.toExponential(1).replaceAll("-", "−") : number(value, digits));
+
 /** A colour of the page by its name. */
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -75,7 +78,7 @@ export function bars(rows, most, digits = 3) {
     ...values.map((value, i) => {
       const bar = make("span", { className: `bar bar${i}` });
       bar.style.setProperty("--share", String(Math.max(0, Math.min(1, value / most))));
-      return make("td", {}, bar, ` ${number(value, digits)}`);
+      return make("td", {}, bar, ` ${written(value, digits)}`);
     })));
   return make("tbody", {}, ...body);
 }

@@ -1,8 +1,8 @@
 // Sentences to begin with, by the name of the model beside the page; those with the same place show the same.
 
 export const EXAMPLES = {
-  "de-en": ["Das kleine Haus steht am See.", "Das Kind weint, weil es Hunger hat.", "Ich habe gestern einen alten Freund getroffen.", "Tom gab das Maria zurück."],
-  "en-de": ["The small house is by the lake.", "The child is crying because it is hungry.", "I met an old friend yesterday.", "They look like us."],
+  "de-en": ["Das kleine Haus steht am See.", "Das Kind weint, weil es Hunger hat.", "Ich habe gestern einen alten Freund getroffen.", "Tom ist noch nicht auf."],
+  "en-de": ["The small house is by the lake.", "The dog says it is hungry.", "I met an old friend yesterday.", "They look like us."],
 };
 
 /** The example whose best translation greedy search loses. */
@@ -11,7 +11,7 @@ export const GREEDY_LOSES = 3;
 /** The examples with a pronoun, and the pieces of the pronoun and of its noun (Figure 5 of the paper). */
 export const PRONOUNS = {
   "de-en": { example: 1, from: "·es", to: "·Kind" },
-  "en-de": { example: 1, from: "·it", to: "·child" },
+  "en-de": { example: 1, from: "·it", to: "·dog" },
 };
 
 /** The first example of the model `name` that is another than `sentence`; undefined if there is none. */

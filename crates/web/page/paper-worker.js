@@ -43,6 +43,7 @@ const methods = {
   see: ({ text, question }) => JSON.parse(present().see(text, JSON.stringify(question))),
   draw: ({ text, options, off }) => present().draw(text, JSON.stringify(options), JSON.stringify(off)),
   pieces: (text) => present().pieces(text),
+  padded: ([text, other]) => JSON.parse(present().padded(text, other)),
   score: ({ text, tokens, off }) => Array.from(present().score(text, Uint32Array.from(tokens), JSON.stringify(off))),
   parameter: (name) => present().parameter(name),
   begin(choices) {

@@ -43,6 +43,7 @@ export async function embedding() {
   const bare = rows[0][1] / Math.sqrt(d);
   const place = rows[1][1];
   if (hasFactor) rows.unshift([word("embedding-bare"), bare]);
+  $("embedding-sizes-text").textContent = word("embedding-sizes", { piece: inputs(side)[piece] });
   $("embedding-sizes").replaceChildren(bars(rows, Math.max(...rows.map(([, value]) => value))));
   $("embedding-formula").textContent = hasFactor ? `E·√d + PE,  √${d} = ${number(Math.sqrt(d), 2)}` : "E + PE";
   $("embedding-why").textContent = hasFactor && place ? word("embedding-why", { d, bare: number(bare, 2), place: number(place, 2) }) : "";

@@ -15,13 +15,15 @@ import { PARTS } from "./parts.js";
 import { embedding, tokens } from "./pieces.js";
 import { positions } from "./positions.js";
 import { softmax, startSoftmax, tree } from "./softmax.js";
-import { POSITIONS, headName, headsOff, remember, state } from "./state.js";
-import { residual } from "./sublayers.js";
+import { POSITIONS, headName, headsOff, leaveOnly, networksOff, remember, state } from "./state.js";
+import { namesOf, networkOf, residual, sublayersOf } from "./sublayers.js";
 import { pauseTour, resumeTour, startTour, tellTour } from "./tour.js";
-import { hasHead, inputs, offOf, view } from "./view.js";
+import { hasHead, hasNetwork, inputs, offOf, view } from "./view.js";
 import { word } from "./words.js";
 
 const PAUSE = 300;
+/** The least weight from a pronoun to its noun in a head that is shown for it. */
+const BOUND = 0.3;
 const $ = (id) => document.getElementById(id);
 
 /** Folders that the reader opened, by the values of their options. */
@@ -48,10 +50,13 @@ export async function see(worker, models) {
   $("off").addEventListener("change", () => switchOff([headName(state.kind, state.layer, state.head)], $("off").checked));
   $("layer-off").addEventListener("click", () => switchOff(ofLayer(state.layer), true));
   $("only").addEventListener("click", () => {
-    switchOff(ofLayer(state.layer).filter((name) => name !== headName(state.kind, state.layer, state.head)), true);
+    leaveOnly(ofLayer(state.layer), headName(state.kind, state.layer, state.head));
+    run();
   });
   $("on").addEventListener("click", () => switchOff(headsOff(), false));
   $("no-positions").addEventListener("change", () => switchOff([POSITIONS], $("no-positions").checked));
+  $("sublayer-off").addEventListener("change", () => switchOff(namesOf(sublayersOf(state.side)[state.sublayer]), $("sublayer-off").checked));
+  $("network-off").addEventListener("change", () => switchOff(namesOf(networkOf()), $("network-off").checked));
   $("copy-link").addEventListener("click", copyLink);
   $("figure5").addEventListener("click", bind);
   $("greedy-loses").addEventListener("click", loseGreedily);
@@ -110,9 +115,10 @@ function take(index) {
 /** Shows the head that looks from a pronoun at its noun (Figure 5), in the example if the sentence has none. */
 async function bind() {
   const { example, from, to } = PRONOUNS[$("model").value];
-  if (!view.seen || !looking(from, to)) await take(example);
-  const found = view.seen && looking(from, to);
-  if (!found) return;
+  const binds = () => view.seen && looking(from, to)?.weight >= BOUND;
+  if (!binds()) await take(example);
+  if (!binds()) return;
+  const found = looking(from, to);
   choose({ kind: "encoder", layer: found.layer, head: found.head, side: 0, piece: found.query });
   const head = word("head", { layer: found.layer + 1, head: found.head + 1 });
   $("figure5-text").textContent = word("figure5-found", { head, query: from, key: to, weight: number(found.weight, 2) });
@@ -213,6 +219,7 @@ function switchOff(names, isOff) {
 async function run() {
   if (isClosed) return open();
   const [text, number, start] = [$("sentence").value, ++running, performance.now()];
+  $("figure5-text").textContent = "";
   const temperature = Number($("temperature").value);
   const search = { beam_size: Number($("beam").value), length_penalty: { gnmt: Number($("alpha").value) } };
   const ask = (off) => view.engine.call("see", { text, question: { search, off, temperature } });
@@ -226,8 +233,8 @@ async function run() {
       view.seen = found;
       // A link may name heads of another model.
       headsOff().filter((name) => !hasHead(name)).forEach((name) => state.off.delete(name));
+      networksOff().filter((name) => !hasNetwork(name)).forEach((name) => state.off.delete(name));
       clearHeads();
-      $("figure5-text").textContent = "";
     }
     const { whole } = view;
     const off = [...state.off];
@@ -286,6 +293,8 @@ function translation(kept) {
 function whatIsOff() {
   const count = headsOff().length;
   const parts = count ? [word("heads-off", { count })] : [];
+  const networks = networksOff().length;
+  if (networks) parts.push(word("networks-off", { count: networks }));
   if (state.off.has(POSITIONS)) parts.push(word("positions-off"));
   return parts.join(" ");
 }

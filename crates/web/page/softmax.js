@@ -9,6 +9,8 @@ import { word } from "./words.js";
 const $ = (id) => document.getElementById(id);
 /** The label smoothing ε of the paper (§5.4). */
 const SMOOTHING = 0.1;
+/** The number of pieces that the table of a step shows. */
+const SHOWN = 10;
 let growing;
 let grown = 0;
 
@@ -23,24 +25,30 @@ export function startSoftmax() {
   $("play").addEventListener("click", play);
 }
 
-/** The likeliest pieces of the chosen step: names, probabilities, those at the temperature, and what training would ask for. */
+/**
+ * The likeliest pieces of the chosen step, and all others together: names, probabilities, those at the temperature, and what
+ * training would ask for.
+ */
 export function likeliest() {
   const { steps, pieces, tokens, config } = view.seen;
   const { candidates } = steps[state.step];
   const best = candidates[bestRow(state.step)] ?? candidates[0];
   const share = SMOOTHING / config.target_vocab;
   const asked = (id) => share + (id === tokens[state.step] ? 1 - SMOOTHING : 0);
-  return best.slice(0, 10).map(([id, logProb, tempered]) => [shown(pieces[id]), Math.exp(logProb), tempered, asked(id)]);
+  const rows = best.slice(0, SHOWN).map(([id, logProb, tempered]) => [shown(pieces[id]), Math.exp(logProb), tempered, asked(id)]);
+  const rest = [1, 2, 3].map((column) => Math.max(0, 1 - rows.reduce((sum, row) => sum + row[column], 0)));
+  return [...rows, [word("all-others", { count: config.target_vocab - rows.length }), ...rest]];
 }
 
 export function softmax() {
-  const { steps, tokens, pieces, config } = view.seen;
-  state.step = Math.min(state.step, steps.length - 1);
-  $("step").max = steps.length - 1;
+  const { tokens, pieces, config } = view.seen;
+  // The search may go on after the step that ended the translation.
+  state.step = Math.min(state.step, tokens.length - 1);
+  $("step").max = tokens.length - 1;
   $("step").value = state.step;
   const t = Number($("temperature").value);
   $("softmax-text").textContent = word("softmax-text", { vocab: config.target_vocab });
-  $("step-value").textContent = `${state.step + 1} / ${steps.length}`;
+  $("step-value").textContent = `${state.step + 1} / ${tokens.length}`;
   $("prefix").textContent = word("after", { prefix: tokens.slice(0, state.step).map((id) => shown(pieces[id])).join("") || "<s>" });
   // At T = 1 both columns would be equal.
   const isTempered = t !== 1;

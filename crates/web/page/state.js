@@ -7,23 +7,36 @@ const FIELDS = ["sentence", "beam", "alpha", "temperature"];
 /** The maximum length of a value in the address. A longer sentence is none that a model of the page reads. */
 const MAX_LENGTH = 1000;
 const WRITTEN = ["side", "piece", "layer", "head", "sublayer", "step", "tour"];
-/** A head: its kind, layer and number. */
+/** A head: its kind, layer and number; or a feed-forward network: its side and layer. */
 const HEAD = /^(encoder|decoder|cross)\.\d{1,2}\.\d{1,2}$/;
+const NETWORK = /^ffn\.[01]\.\d{1,2}$/;
 /** The name of the positions among what is off. */
 export const POSITIONS = "positions";
 const $ = (id) => document.getElementById(id);
 
 /**
  * The choices: the model's name, the kind, layer and head of an attention, a piece of a side, a sub-layer, a step of the search,
- * a step of the tour (0: none), and what is off: heads, and the positions.
+ * a step of the tour (0: none), and what is off: heads, feed-forward networks, and the positions.
  */
 export const state = { model: "", kind: "cross", layer: 0, head: 0, side: 0, piece: 0, sublayer: 0, step: 0, tour: 0, off: new Set() };
 
 /** The heads that are off. */
-export const headsOff = () => [...state.off].filter((name) => name !== POSITIONS);
+export const headsOff = () => [...state.off].filter((name) => HEAD.test(name));
+
+/** The feed-forward networks that are off. */
+export const networksOff = () => [...state.off].filter((name) => NETWORK.test(name));
+
+/** Switches all of these heads off but one. */
+export function leaveOnly(heads, one) {
+  heads.forEach((name) => state.off.add(name));
+  state.off.delete(one);
+}
 
 /** The name of a head among those that are off. */
 export const headName = (kind, layer, head) => `${kind}.${layer}.${head}`;
+
+/** The name of a feed-forward network among those that are off. */
+export const networkName = (side, layer) => `ffn.${side}.${layer}`;
 
 /** Takes the choices that the address has; what it has wrong is left as it was. */
 export function recall() {
@@ -34,7 +47,7 @@ export function recall() {
   if (KINDS.includes(given.get("kind"))) state.kind = given.get("kind");
   state.side = Math.min(state.side, 1);
   state.model = given.get("model") ?? "";
-  state.off = new Set((given.get("off") ?? "").split(",").filter((name) => name === POSITIONS || HEAD.test(name)));
+  state.off = new Set((given.get("off") ?? "").split(",").filter((name) => name === POSITIONS || HEAD.test(name) || NETWORK.test(name)));
   for (const input of trained()) {
     const value = given.get(input.id);
     if (value === null) continue;

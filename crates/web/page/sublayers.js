@@ -1,8 +1,8 @@
 // Residual connections, norms and the feed-forward network (paper §3.1, §3.3, §5.4).
 
 import { bars, heat, largest, make, named, number } from "./draw.js";
-import { state } from "./state.js";
-import { hasDecoderAttention, inputs, nameOf, parameter, size, termsOf, times, view } from "./view.js";
+import { headName, networkName, state } from "./state.js";
+import { hasDecoderAttention, headsOf, inputs, nameOf, networkParameter, parameter, size, termsOf, times, view } from "./view.js";
 import { word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
@@ -14,13 +14,23 @@ const UNITS = 8;
 /** The sub-layers of a side, in order: the layer, what it is, and the name of its norm among the parameters. */
 export function sublayersOf(side) {
   const kinds = side ? ["self", "cross", "ffn"] : ["self", "ffn"];
-  const [stack, attention] = side ? ["decoder", "decoder"] : ["encoder", "encoder"];
+  const attention = side ? "decoder" : "encoder";
   return view.seen.tables.residuals[side].map((_, i) => {
     const [layer, kind] = [Math.floor(i / kinds.length), kinds[i % kinds.length]];
-    const names = { self: nameOf(attention, layer), cross: nameOf("cross", layer), ffn: `${stack}.layers.${layer}.feed_forward` };
-    return { layer, kind, name: names[kind], index: i };
+    const names = { self: nameOf(attention, layer), cross: nameOf("cross", layer), ffn: networkParameter(side, layer) };
+    return { layer, kind, side, name: names[kind], index: i };
   });
 }
+
+/** The names of what is off if a sub-layer is: its heads, or its network. */
+export function namesOf({ layer, kind, side }) {
+  if (kind === "ffn") return [networkName(side, layer)];
+  const attention = kind === "cross" ? "cross" : ["encoder", "decoder"][side];
+  return view.seen.tables[attention].length ? Array.from({ length: headsOf(attention) }, (_, head) => headName(attention, layer, head)) : [];
+}
+
+/** Whether all of a sub-layer is off. */
+const isOff = (sublayer) => namesOf(sublayer).length > 0 && namesOf(sublayer).every((name) => state.off.has(name));
 
 /** The name of a sub-layer as readers see it. */
 function titleOf({ layer, kind }) {
@@ -49,6 +59,9 @@ export function residual(choose) {
   const [, next] = rows[state.sublayer + 1] ?? [];
   const arrow = next === undefined ? "" : ` → ${number(next)}`;
   $("residual-formula").textContent = `${isPre ? `x + f(${norm}(x))` : `${norm}(x + f(x))`};  “${inputs(state.side)[state.piece]}”: |x| = ${number(x)}, |f| = ${number(f)}${arrow}`;
+  $("sublayer-off").checked = isOff(all[state.sublayer]);
+  $("sublayer-off").disabled = !namesOf(all[state.sublayer]).length;
+  $("network-off").checked = isOff(networkOf());
   drawNorm();
   feedForward();
 }
@@ -102,7 +115,7 @@ async function drawNorm() {
 }
 
 /** The feed-forward network that follows the chosen sub-layer, or is it. */
-const networkOf = () => sublayersOf(state.side).slice(state.sublayer).find(({ kind }) => kind === "ffn");
+export const networkOf = () => sublayersOf(state.side).slice(state.sublayer).find(({ kind }) => kind === "ffn");
 
 /** The hidden units of the feed-forward network at the chosen piece, after their activation; null if the network is another one. */
 async function hiddenUnits() {

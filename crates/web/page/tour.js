@@ -5,15 +5,14 @@ import { stand } from "./figure.js";
 import { number } from "./draw.js";
 import { embedded, isLearned } from "./positions.js";
 import { likeliest } from "./softmax.js";
-import { POSITIONS, headName, remember, state } from "./state.js";
-import { awake, sublayersOf } from "./sublayers.js";
-import { dot, inputs, size, termsOf, view } from "./view.js";
+import { POSITIONS, headName, leaveOnly, remember, state } from "./state.js";
+import { awake, namesOf, networkOf, sublayersOf } from "./sublayers.js";
+import { dot, inputs, piecesOf, size, termsOf, view } from "./view.js";
 import { word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 let actions;
 
-const nextPiece = () => actions.choose({ piece: (state.piece + 1) % inputs(state.side).length });
 const nextHead = () => actions.choose({ head: (state.head + 1) % ofLayer(state.layer).length });
 
 /** Switches heads or the positions off, or on again if they are all off. */
@@ -23,10 +22,27 @@ function toggle(names) {
   return actions.run();
 }
 
+/** Leaves only the chosen head in its layer, or switches all of them on again. */
+function toggleOthers() {
+  const heads = ofLayer(state.layer);
+  const areOff = heads.every((name) => state.off.has(name) || name === ownHead());
+  if (areOff) heads.forEach((name) => state.off.delete(name));
+  else leaveOnly(heads, ownHead());
+  return actions.run();
+}
+
 /** Gives a slider one of two values, the other one than it has. */
 function swing(id, [one, other]) {
   $(id).value = $(id).value === one ? other : one;
   $(id).dispatchEvent(new Event("input"));
+}
+
+/** Where each head of the chosen layer looks most from the chosen piece. */
+function strongestOfLayer() {
+  return ofLayer(state.layer).map((_, head) => {
+    const { weight, key } = strongest({ ...state, head });
+    return `${word("head-short", { head: head + 1 })}: “${key}” ${number(weight, 2)}`;
+  }).join(", ");
 }
 
 const ownHead = () => headName(state.kind, state.layer, state.head);
@@ -38,9 +54,9 @@ const STEPS = [
   { name: "scores", part: "attention", begin: () => mostScaled("cross"), opens: "neurons-set", at: "scores", tell: scoreOf, change: nextHead },
   { name: "mask", part: "attention", begin: () => ({ kind: "decoder" }), at: "map-title", tell: hiddenOf, change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
   { name: "weights", part: "attention", begin: () => ({ kind: "cross" }), opens: "values-set", tell: () => ({ ...strongest(), weight: number(strongest().weight, 2), query: chosen().queries[chosen().query] }), change: () => toggle([ownHead()]) },
-  { name: "heads", part: "attention", begin: () => ({ kind: "cross" }), opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length }), change: () => toggle(ofLayer(state.layer).filter((name) => name !== ownHead())) },
+  { name: "heads", part: "attention", begin: () => ({ kind: "cross" }), opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length, query: chosen().queries[chosen().query], looks: strongestOfLayer() }), change: () => toggleOthers() },
   { name: "residual", part: "residual", tell: residualOf, change: () => actions.choose({ sublayer: (state.sublayer + 1) % sublayersOf(state.side).length }) },
-  { name: "ffn", part: "ffn", tell: awake, change: nextPiece },
+  { name: "ffn", part: "ffn", tell: awake, change: () => toggle(namesOf(networkOf())) },
   { name: "softmax", part: "softmax", tell: shareOf, change: () => swing("temperature", ["1", "2"]) },
   { name: "beam", part: "beam", tell: () => ({ k: view.seen.search.beam_size, steps: view.seen.steps.length, score: number(view.seen.score) }), change: () => swing("beam", ["4", "1"]) },
 ];
@@ -68,7 +84,8 @@ function residualOf() {
 /** How many scores the mask hides in the attention that is shown. */
 function hiddenOf() {
   const isMasked = state.kind === "decoder";
-  return { count: isMasked ? hiddenCount() : 0, pieces: inputs(isMasked ? 1 : 0).length };
+  const [queries, keys] = piecesOf(state.kind);
+  return { count: isMasked ? hiddenCount() : 0, all: queries.length * keys.length };
 }
 
 function shareOf() {

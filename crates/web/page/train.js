@@ -18,8 +18,8 @@ const SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"];
 const WORD = /[\p{L}]+(?:['’]\p{L}+)*|\S/gu;
 /** The factor of the learning rate. */
 const FACTOR = 0.5;
-/** How much more weight the right noun has than the other one where a head binds; no other piece has more. */
-const BOUND = 0.25;
+/** How many times the weight of the other noun the right one has where a head binds; no other piece has more. */
+const BOUND = 3;
 /** Milliseconds after a training was stopped in which none begins. */
 const PAUSE = 700;
 /** Updates in a call, between two looks at the model, and in a run. */
@@ -41,7 +41,7 @@ export function train() {
     input.addEventListener("input", tell);
   });
   tell();
-  document.querySelectorAll("#train input[type=checkbox], #task").forEach((input) => input.addEventListener("change", expect));
+  document.querySelectorAll("#train input[type=checkbox], #task, #norm").forEach((input) => input.addEventListener("change", expect));
   $("task").addEventListener("change", suit);
   controls().forEach((input) => input.addEventListener("change", remember));
   expect();
@@ -78,7 +78,13 @@ const DOUBLED = new Set(["heads", "d_model"]);
 const valueOf = (id) => (DOUBLED.has(id) ? 2 ** Number($(id).value) : Number($(id).value));
 
 function tell() {
-  document.querySelectorAll("#train input[type=range]").forEach(({ id }) => ($(`${id}-value`).textContent = String(valueOf(id))));
+  document.querySelectorAll("#train input[type=range]").forEach((input) => {
+    const text = String(valueOf(input.id));
+    $(`${input.id}-value`).textContent = text;
+    input.setAttribute("aria-valuetext", text);
+  });
+  generalFormulas();
+  expect();
   const [d, heads] = [valueOf("d_model"), valueOf("heads")];
   $("heads-value").textContent = `${heads}, d_k = ${d} / ${heads} = ${d / heads}`;
   schedule();
@@ -103,16 +109,29 @@ function leastLoss(smoothing, vocab) {
   return part(1 - smoothing + share) + (vocab - 1) * part(share);
 }
 
-function expect() {
-  const without = ["mask", "scale", "positions"].find((id) => !$(id).checked);
-  const task = $("task").value;
-  $("expected").hidden = task === "pairs" || (task === "binding" && Boolean(without));
-  $("expected").textContent = word(without ? `expected-${without}` : task === "binding" ? "expected-binding" : "expected");
+/** Whether all sliders are where the page begins with a task. */
+function isUsual() {
+  const layers = layersFor($("task").value);
+  const ranges = [...document.querySelectorAll("#train input[type=range]")];
+  return $("norm").value === "post" && ranges.every(({ id, value, defaultValue }) => value === (id === "layers" ? layers : defaultValue));
 }
 
-/** A task begins with the size that shows it best: one layer cannot find the noun without binding in the encoder. */
+/** Says what to expect of the parts that are left out, or of a training with all of them. */
+function expect() {
+  const without = ["mask", "scale", "positions"].filter((id) => !$(id).checked).map((id) => word(`expected-${id}`));
+  const task = $("task").value;
+  const whole = isUsual() ? { digits: [word("expected")], binding: [word("expected-binding")], pairs: [] }[task] : [];
+  const texts = without.length ? without : whole;
+  $("expected").hidden = !texts.length || (without.length > 0 && task !== "digits");
+  $("expected").textContent = texts.join(" ");
+}
+
+/** The layers that a task begins with: one layer cannot find the noun without binding in the encoder. */
+const layersFor = (task) => (task === "binding" ? "1" : $("layers").defaultValue);
+
+/** A task begins with the size that shows it best. */
 function suit() {
-  $("layers").value = $("task").value === "binding" ? "1" : $("layers").defaultValue;
+  $("layers").value = layersFor($("task").value);
   // The losses of two tasks do not compare.
   now = undefined;
   last = undefined;
@@ -217,6 +236,12 @@ function ahead(count, speed) {
   return count < goal ? word("ahead", { goal, seconds: Math.ceil((goal - count) / speed) }) : "";
 }
 
+/** The formulas of the paper without numbers. */
+function generalFormulas() {
+  $("rate-formula").textContent = "lr = ½ · d_model^−½ · min(t^−½, t · warmup^−3/2)";
+  $("loss-formula").textContent = "−(1 − ε) · log p − ε · mean(log p)";
+}
+
 /** The formulas of the paper with the numbers of the last update. */
 function formulas({ model, schedule: { warmup }, label_smoothing: smoothing }, step, rate, loss) {
   $("rate-formula").textContent = `lr = ½ · ${model.d_model}^−½ · min(${step}^−½, ${step} · ${warmup}^−3/2) = ${rate.toExponential(2)}`;
@@ -263,7 +288,8 @@ function binds(layers, names) {
   const { layer, head, query, key, weight, rest } = binder(layers, names.length, task.places[0]);
   const values = { head: word("head", { layer: layer + 1, head: head + 1 }), query: names[query], key: names[key], weight: number(weight, 2), rest: number(rest, 2) };
   const row = layers[layer][head].slice(query * names.length, (query + 1) * names.length).map((it) => it / 1000);
+  const isBound = weight >= BOUND * rest && row[key] === Math.max(...row);
   $("bound").replaceChildren(
-    make("p", {}, word(weight - rest > BOUND && row[key] === Math.max(...row) ? "bound" : "unbound", values)),
+    make("p", {}, word(isBound ? "bound" : "unbound", values)),
     make("table", { className: "bars", "aria-label": word("bound-label", values) }, bars(names.map((name, i) => [name, row[i]]), 1, 2)));
 }

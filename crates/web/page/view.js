@@ -56,7 +56,20 @@ export function hasHead(name) {
   return Boolean(view.seen.tables[kind]?.[layer]?.[head]);
 }
 
-/** What is off, as the module takes it: the columns of the output projections that read these heads, and the positions. */
+/** The name of a feed-forward network among the parameters. */
+export const networkParameter = (side, layer) => `${side ? "decoder" : "encoder"}.layers.${layer}.feed_forward`;
+
+/** Whether the model has a feed-forward network of this name. */
+export function hasNetwork(name) {
+  const [, side, layer] = name.split(".").map(Number);
+  const { residuals } = view.seen.tables;
+  return layer < residuals[side].length / (side ? 3 : 2);
+}
+
+/**
+ * What is off, as the module takes it: the columns of the output projections that read these heads, the last layers of these
+ * feed-forward networks, and the positions.
+ */
 export function offOf(names) {
   const { config } = view.seen;
   const columns = {};
@@ -64,6 +77,11 @@ export function offOf(names) {
     const width = (config.d_v * config.heads) / headsOf(kind);
     const name = `${nameOf(kind, layer)}.output.weight`;
     (columns[name] ??= []).push([width * head, width * (Number(head) + 1)]);
+  }
+  for (const [, side, layer] of names.filter((name) => name.startsWith("ffn.")).map((name) => name.split("."))) {
+    const name = networkParameter(Number(side), layer);
+    columns[`${name}.outer.weight`] = [[0, config.d_ff]];
+    columns[`${name}.outer.bias`] = [[0, config.d_model]];
   }
   return { columns, positions: names.includes(POSITIONS) };
 }

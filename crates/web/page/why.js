@@ -55,7 +55,11 @@ function sizes() {
 
 function draw() {
   const at = sizes();
-  for (const [name, value] of Object.entries(at)) $(`why-${name}-value`).textContent = String(value);
+  for (const [name, value] of Object.entries(at)) {
+    $(`why-${name}-value`).textContent = String(value);
+    // The sliders of n, d and r move by doublings.
+    $(`why-${name}`).setAttribute("aria-valuetext", String(value));
+  }
   const kinds = Object.entries(LAYERS);
   const names = kinds.map(([name]) => word(`why-${name}`));
   $("why-table").replaceChildren(
@@ -70,7 +74,8 @@ function draw() {
     return make("figure", {}, make("figcaption", {}, label), curves(kinds.map(([, kind]) => line(kind[field])), label, { names, axis: "n" }));
   }));
   const isCheaper = at.n < at.d;
-  $("why-text").textContent = word(isCheaper ? "why-cheaper" : "why-dearer", at);
+  const dearer = at.r < at.n ? "why-dearer" : "why-dearer-all";
+  $("why-text").textContent = word(isCheaper ? "why-cheaper" : dearer, at);
   const label = word("why-window", { r: at.r, half: at.r / 2, count: WINDOW });
   const rows = Array.from({ length: WINDOW }, (_, q) => Array.from({ length: WINDOW }, (_, k) => (Math.abs(q - k) <= at.r / 2 ? 1 : 0)));
   $("why-band").replaceChildren(make("figure", {}, make("figcaption", {}, label), heat(rows, label)));

@@ -89,6 +89,18 @@ impl Paper {
         to_js(self.drawn(text, options, off))
     }
 
+    /// Returns the attention weights of the encoder for `text` in a batch with `other`, by layer and
+    /// head, in thousandths as in [`see`](Self::see): of all positions of the batch, padding included.
+    ///
+    /// # Errors
+    /// Returns an error if a sentence is empty or too long.
+    pub fn padded(&self, text: &str, other: &str) -> Result<String, JsError> {
+        to_js(
+            self.in_batch(text, other)
+                .map(|found| json!(found).to_string()),
+        )
+    }
+
     /// Returns the tokens of `text`, `</s>` last.
     ///
     /// # Errors
@@ -191,6 +203,26 @@ impl Paper {
         let found = search(&neural, &requests, &settings, &Batching::default())?.remove(0);
         let target = &self.translator.tokenizers().target;
         Ok(found.iter().map(|it| target.decode(&it.tokens)).collect())
+    }
+
+    fn in_batch(&self, text: &str, other: &str) -> Result<Vec<Vec<Vec<i32>>>> {
+        let tokens = self.config.tokens();
+        let mut sources = [self.source(text)?, self.source(other)?];
+        let length = sources.iter().map(Vec::len).max().unwrap_or_default();
+        sources
+            .iter_mut()
+            .for_each(|ids| ids.resize(length, tokens.pad));
+        let device = Device::flex();
+        let maps = self.model.attention(
+            token_ids(&sources.concat(), [2, length], tokens.source_vocab, &device),
+            token_ids(&[tokens.bos; 2], [2, 1], tokens.target_vocab, &device),
+        );
+        Ok(layers(
+            maps.encoder_self
+                .into_iter()
+                .map(|layer| layer.narrow(0, 0, 1))
+                .collect(),
+        ))
     }
 
     fn source_tokens(&self, ids: &[u32]) -> Vec<String> {
@@ -566,6 +598,27 @@ mod tests {
         assert_ne!(with["tables"]["encoder"][1], one["tables"]["encoder"][1]);
         let none = seen(json!({"off": {"columns": {name: []}}}));
         assert_eq!(none["tables"]["cross"], with["tables"]["cross"]);
+    }
+
+    #[test]
+    fn padding_gets_no_weight_and_changes_no_other() {
+        let paper = Paper::load(&files()).unwrap();
+        let other = "Das Kind weint, weil es Hunger hat.";
+        let alone = seen(json!({}));
+        let count = alone["source"].as_array().unwrap().len();
+        let padded = paper.in_batch(TEXT, other).unwrap();
+        let length = paper.pieces(other).unwrap().len();
+        assert!(length > count);
+        for (layer, heads) in padded.iter().enumerate() {
+            for (head, weights) in heads.iter().enumerate() {
+                let own = numbers(&alone["tables"]["encoder"][layer][head]);
+                for (row, own) in weights.chunks(length).zip(own.chunks(count)) {
+                    assert!(row[count..].iter().all(|&weight| weight == 0));
+                    let row = row.iter().map(|&weight| f64::from(weight) / 1000.0);
+                    assert!(row.zip(own).all(|(a, b)| (a - b).abs() < 0.0011));
+                }
+            }
+        }
     }
 
     /// Without positions, the encoder sees a bag of pieces: the same word has the same output at

@@ -38,6 +38,17 @@ async function steps() {
   at("on").click();
   await until("all heads", () => !at("before").textContent);
   log("only this head, and this layer");
+  set("off", true, "change");
+  await until("this head off", () => at("before").textContent.startsWith("Heads off: 1."));
+  at("only").click();
+  await until("the others off", () => at("before").textContent.startsWith("Heads off: 3.") && !at("off").checked);
+  at("on").click();
+  await until("all heads on again", () => !at("before").textContent);
+  set("network-off", true, "change");
+  await until("a network off", () => at("before").textContent.startsWith("Feed-forward networks off: 1."));
+  log(`network off: log P falls by ${-Number(at("before").textContent.match(/\((.*)\)/)[1].replace("−", "-")) > 0.05 ? "more than 0.05" : at("before").textContent}`);
+  set("network-off", false, "change");
+  await until("the network on", () => !at("before").textContent);
 
   set("beam", 1);
   await until("greedy search", () => at("tree-text").textContent.includes("(greedy search)"));
@@ -50,6 +61,8 @@ async function steps() {
   set("temperature", 2);
   await until("four hypotheses", () => at("tree-text").textContent.includes("the 4 best") && at("tree-formula").textContent.includes("α = 2:"));
   const steps = all("#tree rect").length && at("step-value").textContent.split(" / ")[1];
+  set("step", Number(at("step").max));
+  log(`last step: ${at("prefix").textContent.includes("</s>") ? "after the end" : "</s>"}`);
   set("step", 1);
   log(`step: ${at("step-value").textContent === `2 / ${steps}` && all("#likeliest thead th").map((it) => it.textContent).join("; ") === "T = 1; T = 2; Asked for in training, ε = 0.1" ? "the second, with both temperatures" : at("step-value").textContent}`);
   at("play").click();
@@ -82,7 +95,9 @@ async function steps() {
   const costs = all("#costs td").map((it) => Number(it.textContent.trim().replace("−", "-")));
   log(`heads: ${costs.every((cost, i) => !i || cost >= costs[i - 1]) && costs[0] < -0.05 ? "the worst to lose first" : costs.join()}`);
   at("batch-set").open = true;
-  log(`padding: ${all("#batch .masked").length} positions of the shorter sentence`);
+  await until("the weights of a batch", () => at("batch-weights").textContent);
+  const [, moved] = at("batch-weights").textContent.match(/at most ([\d.]+)\./);
+  log(`padding: ${all("#batch .masked").length} positions of the shorter sentence, ${at("batch-weights").textContent.match(/<pad> 0\.000/g).length} weights of 0, ${moved < 0.002 ? "the others as alone" : moved}`);
   at("greedy-loses").click();
   await until("greedy search", () => at("translation").textContent.startsWith("Tom"));
   log(`greedy search: ${at("translation").textContent}`);

@@ -12,7 +12,7 @@ const open = (name) => import(pathToFileURL(join(folder, name)));
 const { default: init, Files, Lesson, Paper } = await open("burnformer_paper.js");
 const { path, treeOf } = await open("beam.js");
 const { binder, bindings } = await open("binding.js");
-const { EXAMPLES, GREEDY_LOSES } = await open("examples.js");
+const { EXAMPLES, GREEDY_LOSES, PRONOUNS } = await open("examples.js");
 await init({ module_or_path: readFileSync(join(folder, "burnformer_paper_bg.wasm")) });
 
 function paper(all = files(), name = "de-en") {
@@ -53,11 +53,23 @@ test("trees end in the program's translations", () => {
   assert.ok(same.length >= expected.length - 1, `${same.length} of ${expected.length}`);
 });
 
+test("a head looks from the pronoun of each example at its noun", () => {
+  for (const [name, { example, from, to }] of Object.entries(PRONOUNS)) {
+    const { source, tables } = JSON.parse(paper(files(name), name).see(EXAMPLES[name][example], question()));
+    const [query, key] = [from, to].map((piece) => source.indexOf(piece.replace("·", "▁")));
+    const weights = tables.encoder.flat().map((table) => table[query * source.length + key] / 1000);
+    assert.ok(query > key && key >= 0 && Math.max(...weights) > 0.5, `${name}: ${Math.max(...weights)}`);
+  }
+});
+
 test("greedy search loses the example that the page promises, in each model", () => {
   for (const [name, all] of Object.entries(EXAMPLES)) {
     const seen = paper(files(name), name);
-    const [greedy, beam] = [1, 4].map((beam_size) => JSON.parse(seen.see(all[GREEDY_LOSES], question({ search: { beam_size } }))));
-    assert.ok(beam.score > greedy.score + 0.05 && beam.text !== greedy.text, `${greedy.text} ${beam.text}`);
+    // By the log-probability alone, whatever the length penalty is.
+    const ask = (beam_size, gnmt) => JSON.parse(seen.see(all[GREEDY_LOSES], question({ search: { beam_size, length_penalty: { gnmt } } })));
+    const logProb = ({ score, divisors, tokens }) => score * divisors[tokens.length - 1];
+    const [greedy, ...beams] = [ask(1, 0.6), ask(4, 0.6), ask(4, 0)];
+    for (const beam of beams) assert.ok(logProb(beam) > logProb(greedy) + 0.05 && beam.text !== greedy.text, `${greedy.text} ${beam.text}`);
   }
 });
 
