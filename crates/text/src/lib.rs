@@ -67,6 +67,11 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     visible_but(text, |_| false)
 }
 
+/// Returns whether `text` has no visible character, or only white space.
+pub fn is_blank(text: &str) -> bool {
+    visible(text).trim().is_empty()
+}
+
 /// Like [`visible`], but keeps all characters for which `stays` returns true.
 pub fn visible_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(|c| is_invisible(c) || c == BRAILLE_BLANK) {

@@ -142,7 +142,8 @@ impl ParallelReader {
         if !pair.valid {
             return Ok(pair);
         }
-        let [no_source, no_target] = [&pair.source, &pair.target].map(|text| is_blank(text));
+        let [no_source, no_target] =
+            [&pair.source, &pair.target].map(|text| burnformer_text::is_blank(text));
         if no_source != no_target {
             let side = if no_source {
                 Side::Source
@@ -192,11 +193,6 @@ impl Input {
             (Self::Tsv(tsv), _) => tsv.path(),
         }
     }
-}
-
-/// Returns whether `text` has no visible character.
-fn is_blank(text: &str) -> bool {
-    burnformer_text::visible(text).trim().is_empty()
 }
 
 impl Iterator for ParallelReader {

@@ -5,7 +5,7 @@ use burnformer_data::context::joined;
 
 use super::Translator;
 use super::options::TranslateOptions;
-use super::request::{TextContext, TextRequest, is_blank};
+use super::request::{TextContext, TextRequest};
 use crate::error::{InferError, Result};
 use crate::hypothesis::{Hypothesis, Translation};
 use crate::search::{SearchContext, len_with_eos};
@@ -13,7 +13,7 @@ use crate::search::{SearchContext, len_with_eos};
 /// Returns for each of `lines` whether it begins a document: the first line behind an empty one,
 /// and the empty lines themselves. The first of all lines continues what is before it.
 pub fn begin_documents<S: AsRef<str>>(lines: &[S]) -> Vec<bool> {
-    let is_empty = |line: &S| is_blank(line.as_ref());
+    let is_empty = |line: &S| burnformer_text::is_blank(line.as_ref());
     let mut was_empty = false;
     lines
         .iter()

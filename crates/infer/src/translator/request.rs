@@ -53,7 +53,7 @@ impl TextContext {
     /// Appends a sentence and its translation, and forgets all but the last `most`. An empty
     /// sentence ends the document.
     pub(super) fn push(&mut self, source: &str, target: Option<String>, most: usize) {
-        if is_blank(source) {
+        if burnformer_text::is_blank(source) {
             *self = Self::default();
             return;
         }
@@ -131,11 +131,6 @@ pub(super) fn searches(requests: &[TextRequest]) -> Vec<Request> {
         .iter()
         .map(|request| request.search.clone())
         .collect()
-}
-
-/// Returns whether `text` has no visible character.
-pub(super) fn is_blank(text: &str) -> bool {
-    burnformer_text::visible(text).trim().is_empty()
 }
 
 #[cfg(test)]
