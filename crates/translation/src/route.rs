@@ -236,7 +236,6 @@ impl Leg<'_> {
             .iter()
             .map(|sentence| sentence.text.as_str())
             .collect();
-        let target = &self.translator.tokenizers().target;
         let mut requests = self.translator.requests(&texts, self.options)?;
         for (request, sentence) in requests.iter_mut().zip(sentences) {
             if !sentence.terms.is_empty() {
@@ -244,10 +243,8 @@ impl Leg<'_> {
                 let terms = sentence.terms.clone();
                 *request = self.translator.request(&sentence.text, ids, terms)?;
             }
-            request.search.prefix = target.encode(&sentence.prefix);
+            sentence.complete(request, self.translator);
             request.search.cancel = cancel.clone();
-            let context = sentence.context.iter().map(|before| &**before);
-            request.context = TextContext::of_sources(context);
         }
         Ok(requests)
     }

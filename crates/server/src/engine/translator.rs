@@ -8,8 +8,8 @@ use burnformer_documents::Remembered;
 use burnformer_infer::view::SentenceAttention;
 use burnformer_infer::{
     AlignmentOptions, Alternative, FinishReason, Hypothesis, InferError, Languages, LengthPenalty,
-    LongSources, MAX_LINKED_TOKENS, SentenceError, Shortlist, Term, TextContext, TextRequest,
-    TranslateOptions, Translation, TranslationMemory, Translator, quality_warnings,
+    LongSources, MAX_LINKED_TOKENS, SentenceError, Shortlist, Term, TextRequest, TranslateOptions,
+    Translation, TranslationMemory, Translator, quality_warnings,
 };
 
 use super::{Candidate, Choice, Engine, EngineError, Job, Sentence};
@@ -69,21 +69,18 @@ impl TranslatorEngine {
         if let Some(thousandths) = choice.alpha {
             search.length_penalty = LengthPenalty::Gnmt(f64::from(thousandths) / 1000.0);
         }
-        let set = search.set_n_best(choice.n_best.max(1), choice.beam);
+        let set = search.set_n_best(choice.n_best, choice.beam);
         set.map_err(|error| EngineError::Request(error.to_string()))?;
         Ok(options)
     }
 
     fn request(&self, sentence: &Sentence) -> Result<TextRequest, InferError> {
-        let tokenizers = self.translator.tokenizers();
         let source = self
             .translator
             .encode_source(&sentence.text, &self.options.languages);
         let terms = sentence.terms.clone();
         let mut request = self.translator.request(&sentence.text, source, terms)?;
-        request.search.prefix = tokenizers.target.encode(&sentence.prefix);
-        let context = sentence.context.iter().map(|before| &**before);
-        request.context = TextContext::of_sources(context);
+        sentence.complete(&mut request, &self.translator);
         Ok(request)
     }
 
