@@ -6,7 +6,7 @@ use burnformer_core::{Mode, Model, ModelConfig, Precision};
 use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds, TokenizedCorpus, Tokenizers};
 use burnformer_infer::{
     Calibration, GenerationSettings, InferError, Languages, LengthPenalty, NeuralModel,
-    TextContext, TranslateOptions, Translation, Translator,
+    TextContext, TextRequest, TranslateOptions, Translation, Translator,
 };
 use burnformer_metrics::{Chrf, Metric, References, WritingSystem, as_strs};
 
@@ -183,16 +183,35 @@ impl Text {
         })
     }
 
+    /// The sources as requests.
+    fn requests(
+        &self,
+        translator: &Translator,
+        options: &TranslateOptions,
+    ) -> Result<Vec<TextRequest>> {
+        let requests = translator.requests(&self.source, options);
+        Ok(requests.map_err(InferError::from)?)
+    }
+
+    /// Translates the requests of the sources, each in its context.
+    fn translate(
+        &self,
+        translator: &Translator,
+        requests: &mut [TextRequest],
+        options: &TranslateOptions,
+    ) -> Result<Vec<Translation>> {
+        let history = TextContext::default();
+        Ok(translator.translate_documents(requests, &self.begins, &history, options)?)
+    }
+
     /// Translates the sources, each in its context.
     fn translated(
         &self,
         translator: &Translator,
         options: &TranslateOptions,
     ) -> Result<Vec<Translation>> {
-        let requests = translator.requests(&self.source, options);
-        let mut requests = requests.map_err(InferError::from)?;
-        let history = TextContext::default();
-        Ok(translator.translate_documents(&mut requests, &self.begins, &history, options)?)
+        let mut requests = self.requests(translator, options)?;
+        self.translate(translator, &mut requests, options)
     }
 
     /// How much the translations `texts` depend on their sources.
@@ -505,13 +524,8 @@ impl Validator {
         let mut once = twice.clone();
         once.protections.second_search = false;
         once.protections.keep_parts = false;
-        let mut requests = translator
-            .requests(&text.source, &twice)
-            .map_err(InferError::from)?;
-
-        let history = TextContext::default();
-        let mut translations =
-            translator.translate_documents(&mut requests, &text.begins, &history, &once)?;
+        let mut requests = text.requests(translator, &twice)?;
+        let mut translations = text.translate(translator, &mut requests, &once)?;
         let again: Vec<usize> = (0..translations.len())
             .filter(|&i| {
                 let best = &translations[i].n_best[0].hypothesis;
