@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache::{TokenizedCorpus, build};
 use crate::clean::CleaningSettings;
-use crate::cleaning_report::CleaningReport;
 use crate::corpus::{CorpusPaths, LinePair, ParallelReader, TextError, Utf8Policy, is_pipe};
 use crate::error::Result;
 use crate::hash::{FileKeys, Key, hex, key_of};
@@ -99,8 +98,6 @@ pub struct Prepared {
     pub corpus: TokenizedCorpus,
     /// A sample of the pairs of the text, before cleaning.
     pub pairs: PairSample,
-    /// The numbers of dropped pairs by reason.
-    pub report: CleaningReport,
     /// If true, the tokenisers existed already: loaded, given or cached.
     pub tokenizer_reused: bool,
     /// If true, the tokenised corpus was in the cache already.
@@ -125,12 +122,10 @@ pub fn prepare(
     let (tokenizers, tokenizer_reused) = tokenizers(settings, keys, progress)?;
     tokenizers.special_ids()?;
     let (corpus, pairs, corpus_reused) = tokenized(settings, &text, &tokenizers, progress)?;
-    let report = corpus.report().clone();
     Ok(Prepared {
         tokenizers,
         corpus,
         pairs,
-        report,
         tokenizer_reused,
         corpus_reused,
     })

@@ -71,7 +71,7 @@ fn a_second_call_reuses_tokenizer_and_corpus() {
         ((false, false), (true, true))
     );
     assert_eq!(pairs(&first), pairs(&second));
-    assert_eq!(first.report, second.report);
+    assert_eq!(first.corpus.report(), second.corpus.report());
     assert_eq!(
         first.tokenizers.source.hash(),
         second.tokenizers.source.hash()
@@ -361,7 +361,7 @@ fn dropped_pairs_are_counted_by_reason() {
         ..TokenizerSettings::bpe(300)
     };
     bench.settings.tokenizer = TokenizerSource::Train(training);
-    let report = bench.run().report;
+    let report = bench.run().corpus.report().clone();
     assert_eq!(
         (
             report.read,
