@@ -78,10 +78,14 @@ impl Unnamed {
             .flat_map(|(_, paths)| paths.iter().map(PathBuf::as_path));
         check_pipes(all)?;
         let mut unnamed = Vec::new();
+        let mut mixed_texts = 0;
         for (index, (key, paths)) in data.texts_mut().into_iter().enumerate() {
             // There may be several texts of one key.
             let part = match key.strip_prefix("data.").unwrap_or(key) {
-                "mix" => format!("mix-{}", index - 2),
+                "mix" => {
+                    mixed_texts += 1;
+                    format!("mix-{mixed_texts}")
+                }
                 part if part.contains('.') => format!("{}-{index}", part.replace('.', "-")),
                 part => part.to_string(),
             };

@@ -58,7 +58,7 @@ pub struct BatchSampler {
     fitting: usize,
     /// The largest numbers of source and target tokens of such a pair.
     longest: [u32; 2],
-    known: Arc<Mutex<PlanCache>>,
+    plan_cache: Arc<Mutex<PlanCache>>,
 }
 
 /// The plans that were computed last.
@@ -95,7 +95,7 @@ impl BatchSampler {
             mixture: Arc::default(),
             fitting: 0,
             longest: [0; 2],
-            known: Arc::default(),
+            plan_cache: Arc::default(),
         };
         sampler.find_fitting()?;
         Ok(sampler)
@@ -227,7 +227,7 @@ impl BatchSampler {
         // The lock is not held during the work, because other threads take part in it.
         let key = [seed, epoch, number as u64];
         if let Some((_, plan)) = self
-            .known()
+            .plan_cache()
             .window
             .as_ref()
             .filter(|(found, _)| *found == key)
@@ -248,19 +248,21 @@ impl BatchSampler {
         let mut random = generator(&format!("batches{suffix}"), seed, epoch);
         plan.batches.shuffle(&mut random);
         let plan = Arc::new(plan);
-        self.known().window = Some((key, Arc::clone(&plan)));
+        self.plan_cache().window = Some((key, Arc::clone(&plan)));
         Ok(plan)
     }
 
-    fn known(&self) -> MutexGuard<'_, PlanCache> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn plan_cache(&self) -> MutexGuard<'_, PlanCache> {
+        self.plan_cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the number of batches of an epoch up to the end of each window.
     pub(super) fn ends(&self, seed: u64, epoch: u64) -> Result<Arc<Vec<u64>>> {
         let key = [seed, epoch];
         if let Some((_, ends)) = self
-            .known()
+            .plan_cache()
             .ends
             .as_ref()
             .filter(|(found, _)| *found == key)
@@ -274,7 +276,7 @@ impl BatchSampler {
             ends.push(end);
         }
         let ends = Arc::new(ends);
-        self.known().ends = Some((key, Arc::clone(&ends)));
+        self.plan_cache().ends = Some((key, Arc::clone(&ends)));
         Ok(ends)
     }
 
