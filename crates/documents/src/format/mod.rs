@@ -165,10 +165,23 @@ impl Format {
     /// Returns whether files of this format are [catalogues](crate::Catalogue). By default, only
     /// their untranslated messages are translated.
     pub fn is_catalogue(self) -> bool {
-        !matches!(
-            self,
-            Self::Text | Self::Html | Self::Markdown | Self::Srt | Self::Ass
-        )
+        match self {
+            Self::Text | Self::Html | Self::Markdown | Self::Srt | Self::Ass => false,
+            Self::Po
+            | Self::Xliff
+            | Self::Tmx
+            | Self::Json
+            | Self::Yaml
+            | Self::Properties
+            | Self::Android
+            | Self::Strings
+            | Self::Fluent
+            | Self::Qt
+            | Self::Resx
+            | Self::XcStrings
+            | Self::StringsDict
+            | Self::Notebook => true,
+        }
     }
 
     /// Returns whether files of this format contain texts with their translations.
