@@ -162,7 +162,7 @@ impl Pipeline<'_> {
         size: usize,
     ) -> Result<Vec<Translations>> {
         let pair = self.pair.clone();
-        let ranks = self.choice.n_best.max(1);
+        let ranks = self.choice.n_best;
         let most = self.client.limits.characters;
         let price = Price::of_text(size + self.before.len());
         let before = self.before.clone();
@@ -239,7 +239,9 @@ impl Pipeline<'_> {
         let pivot = Pivot::new(all, |_| None);
         let engine = self.engine_of(first).await?;
         let asked = pivot.into_middle(|term| engine.can_write(term));
-        let middle = self.candidates(first, asked, Choice::best(), None).await?;
+        let middle = self
+            .candidates(first, asked, Choice::default(), None)
+            .await?;
         let middle: Vec<Candidate> = middle
             .into_iter()
             .map(|candidates| candidates.into_iter().next().unwrap_or_default())

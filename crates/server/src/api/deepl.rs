@@ -206,7 +206,7 @@ pub(crate) async fn deepl_translate(
     let memory = request.translation_memory_id.as_deref();
     let threshold = request.translation_memory_threshold;
     memories::check(&client, memory, threshold, &pairs)?;
-    let choice = Choice::best();
+    let choice = Choice::default();
     let all = best(client.translate(read, &pairs, choice, glossaries).await?);
     let model = request.model_type.map(|model| model.replace("prefer_", ""));
     Ok(Json(compute(&client.sender, price, move |cancel: &CancelWatch| {

@@ -184,8 +184,9 @@ pub(super) struct Upload {
     file: WholeFile,
     /// The text of the file.
     read: ReadTexts,
-    /// The size of the text in bytes, and below in characters.
+    /// The size of the text in bytes.
     size: usize,
+    /// The size of the text in characters.
     characters: usize,
     _permit: Permit,
 }

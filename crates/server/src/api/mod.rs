@@ -89,9 +89,10 @@ pub(crate) const MAX_WORK: usize = 288 << 20;
 /// Work below this memory in bytes needs no permit.
 const SMALL_WORK: usize = 192 << 10;
 
-/// The estimated memory of a document and of the candidates of its sentences, per translation:
-/// bytes for each byte of text, and for each byte that may end a sentence or begin a tag.
+/// The estimated memory of a document and of the candidates of its sentences, per translation, in
+/// bytes for each byte of text.
 const BYTES_PER_BYTE: usize = 16;
+/// The same for each byte that may end a sentence or begin a tag.
 const BYTES_PER_END: usize = 1024;
 
 impl Client {

@@ -15,7 +15,7 @@ use burnformer_translation::Model;
 pub use burnformer_translation::Sentence;
 
 /// The search settings of a request. Sentences with the same choice can share a batch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
     /// The beam size, at least `n_best`. If `None`, it is the model's, widened to `n_best` if that is
     /// narrower.
@@ -26,12 +26,13 @@ pub struct Choice {
     pub n_best: usize,
 }
 
-impl Choice {
-    /// The model's own settings, for the best translation alone.
-    pub fn best() -> Self {
+/// The model's own settings, for the best translation alone.
+impl Default for Choice {
+    fn default() -> Self {
         Self {
+            beam: None,
+            alpha: None,
             n_best: 1,
-            ..Self::default()
         }
     }
 }
