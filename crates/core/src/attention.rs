@@ -1,3 +1,5 @@
+//! Scaled dot-product attention (paper §3.2.1), its masks and its weights.
+
 use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, Device, Tensor};
 use burnformer_kernels::{masked_softmax, to_f32};

@@ -304,7 +304,9 @@ impl MultiHeadAttention {
     /// Projects queries, keys and values, and attends.
     ///
     /// # Shapes
-    /// `[batch, query_len, d_model]`
+    /// - `input.query`: `[batch, query_len, d_model]`
+    /// - `input.memory`: `[batch, key_len, d_model]`
+    /// - the result: `[batch, query_len, d_model]`
     ///
     /// # Panics
     /// Panics if the shapes do not fit together.

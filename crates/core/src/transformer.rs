@@ -1,3 +1,5 @@
+//! The encoder–decoder Transformer (paper §3.1).
+
 use std::sync::Arc;
 
 use burn::module::Module;

@@ -5,7 +5,7 @@ use crate::tokenizer::SpecialIds;
 /// Sentence pairs of similar length, padded to rectangles. Rows are pairs; all arrays are
 /// row-major.
 ///
-/// The target is shifted here and nowhere else: `target_input` is `<s> a b c`, `target_output` is
+/// The target is shifted by one position: `target_input` is `<s> a b c`, `target_output` is
 /// `a b c </s>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {

@@ -6,7 +6,7 @@
 //!
 //! A document consists of *blocks* (a paragraph, a heading, a table cell, a subtitle) and the
 //! *skeleton* between them (block tags, scripts, code, indentation, subtitle times). The skeleton
-//! stays unchanged, byte for byte. A block is split into sentences, because models translate
+//! stays unchanged, byte for byte, except for a declared language (`lang` in HTML). A block is split into sentences, because models translate
 //! sentences. Markup within a block (`<b>`, a link, an image) is taken out of the sentences. It is
 //! put back around the words of the translation that are aligned to its words in the source. No
 //! translation can lose or duplicate a tag.
@@ -17,8 +17,9 @@
 //! alignment.
 //!
 //! A [`Catalogue`] is a file of messages (PO, XLIFF, TMX, JSON and others). Each message without a
-//! translation is a separate document. Its translation is written into the message's slot; all
-//! other bytes stay unchanged.
+//! translation is a separate document. Its translation is written into the message's slot. All
+//! other bytes stay unchanged, except states of messages, and the declared languages and plural
+//! forms of the file.
 //!
 //! [`detect`] detects the language of a text from its words, without markup, code and addresses.
 //!

@@ -68,7 +68,7 @@ pub enum MetricError {
     ZeroOrder(&'static str),
     /// The tokeniser does not exist.
     #[error(
-        "unknown tokeniser `{0}`; known are 13a, intl, char, zh, none, spm, flores101 and flores200"
+        "unknown tokeniser `{0}`; supported: 13a, intl, char, zh, none, spm, flores101 and flores200"
     )]
     UnknownTokenizer(String),
     /// The file of a tokeniser does not exist or is not a SentencePiece model.
@@ -83,6 +83,6 @@ pub enum MetricError {
         cause: String,
     },
     /// The smoothing method does not exist.
-    #[error("unknown smoothing `{0}`; known are exp, floor, add-k and none")]
+    #[error("unknown smoothing `{0}`; supported: exp, floor, add-k and none")]
     UnknownSmoothing(String),
 }

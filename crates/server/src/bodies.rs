@@ -22,10 +22,11 @@ use crate::sender::{Budget, Permit, Sender, client};
 const STATE: [&str; 2] = ["/health", "/ready"];
 /// A path that, like [`STATE`], is answered however many requests there are.
 const METRICS: &str = "/metrics";
-/// The maximum number of bytes, and below the maximum time, to read from a client after its request
-/// was refused as too large. Many clients send the whole body before they read the answer. If the
-/// connection were closed at once, they would report a broken connection instead of the answer.
+/// The maximum number of bytes to read from a client after its request was refused as too large.
+/// Many clients send the whole body before they read the answer. If the connection were closed at
+/// once, they would report a broken connection instead of the answer.
 const MAX_DISCARDED: usize = 64 << 20;
+/// The maximum time for reading these bytes.
 const MAX_DISCARD_TIME: Duration = Duration::from_secs(5);
 /// The maximum size in bytes of all bodies held at once, from their first byte to the answer.
 const ALL_BODIES: usize = 128 << 20;

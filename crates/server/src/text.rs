@@ -188,7 +188,7 @@ impl Client {
         pairs: &[LanguagePair],
         glossaries: Vec<Arc<Glossary>>,
     ) -> Result<String> {
-        let choice = Choice::best();
+        let choice = Choice::default();
         let all = self.translate(read, pairs, choice, glossaries).await?;
         Ok(best(all).concat())
     }

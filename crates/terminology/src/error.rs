@@ -29,7 +29,7 @@ pub enum EntryProblem {
     NotUtf8,
     /// The line does not have two columns.
     #[error(
-        "the line {line:?} has not two columns, but {columns}; write a term, a tab and its translation"
+        "the line {line:?} has {columns} columns instead of two; write a term, a tab and its translation"
     )]
     Columns {
         /// The content of the line.

@@ -8,14 +8,15 @@ use unicode_normalization::UnicodeNormalization;
 
 use burnformer_text::{is_in_word, is_letter};
 
-/// Maximum number of index entries that a search visits, starting with the rarest words, and of
-/// pairs that it compares word by word.
+/// Maximum number of index entries that a search visits, starting with the rarest words.
 const MAX_VISITED: usize = 10_000;
+/// Maximum number of pairs that a search compares word by word.
 const MAX_COMPARED: usize = 32;
 /// Number of words compared in a longer segment.
 const MAX_WORDS: usize = 200;
-/// The minimum score of a match, and the maximum score of a match that is not exact.
+/// The minimum score of a match.
 const MIN_SCORE: f64 = 0.6;
+/// The maximum score of a match that is not exact.
 const MAX_FUZZY_SCORE: f64 = 0.99;
 
 /// A translation memory: looks up exact translations, and finds similar segments.
@@ -54,7 +55,7 @@ pub struct FuzzyMatch<'a> {
 }
 
 impl TranslationMemory {
-    /// Returns the number of pairs.
+    /// Returns the number of pairs, including those that a later pair replaced.
     pub fn len(&self) -> usize {
         self.ends.len()
     }

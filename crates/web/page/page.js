@@ -15,8 +15,22 @@ const WORKERS = Math.max(1, Math.min(4, (navigator.hardwareConcurrency ?? 2) - 1
 /** The confidence below which a translation is marked: such translations had less than 50 chrF on average. */
 const UNSURE = 0.5;
 
-const [model, folder, file, progress, source, target, copy, status, save, inPlace, undo, swap, notice, knows, sample] =
-  ["model", "folder", "file", "progress", "source", "target", "copy", "status", "save", "in-place", "undo", "swap", "notice", "knows", "sample-text"].map((id) => document.getElementById(id));
+const $ = (id) => document.getElementById(id);
+const model = $("model");
+const folder = $("folder");
+const file = $("file");
+const progress = $("progress");
+const source = $("source");
+const target = $("target");
+const copy = $("copy");
+const status = $("status");
+const save = $("save");
+const inPlace = $("in-place");
+const undo = $("undo");
+const swap = $("swap");
+const notice = $("notice");
+const knows = $("knows");
+const sample = $("sample-text");
 
 /** Models that were opened, by the values of their options. */
 const opened = new Map();
@@ -252,7 +266,7 @@ file.addEventListener("change", () => {
   file.value = "";
 });
 
-/** Makes files that the reader gave the model. */
+/** Opens these files as a model. */
 function open(files) {
   const name = files[0].webkitRelativePath?.split("/").at(-2) || "model";
   const value = `${name} ${opened.size + 1}`;
@@ -296,7 +310,7 @@ undo.addEventListener("click", restore);
 swap.addEventListener("click", turn);
 
 write();
-offerLanguages(document.getElementById("language"));
+offerLanguages($("language"));
 MODELS.forEach((name) => model.add(new Option(word(name), name)));
 navigator.serviceWorker?.register("offline.js").catch(() => {});
 choose();

@@ -22,8 +22,12 @@ const FACTOR = 0.5;
 const BOUND = 3;
 /** Milliseconds after a training was stopped in which none begins. */
 const PAUSE = 700;
-/** Updates in a call, between two looks at the model, and in a run. */
-const [TOGETHER, LOOK, MOST] = [10, 50, 2000];
+/** Updates in a call. */
+const TOGETHER = 10;
+/** Updates between two looks at the model. */
+const LOOK = 50;
+/** Updates in a run. */
+const MOST = 2000;
 /** The updates after which a task is learnt, about. */
 const GOALS = { digits: 500, binding: 200, pairs: 400 };
 const $ = (id) => document.getElementById(id);

@@ -214,7 +214,7 @@ pub fn outputs(out: &Path, count: u64) -> Result<Vec<PathBuf>> {
         if let Some(what) = difference {
             bail!(
                 "{}: was made {what} than the shards before it; start the command of all shards again, \
-                 which does those again that no longer fit",
+                 which repeats the outdated ones",
                 path.display()
             );
         }

@@ -1,5 +1,6 @@
 //! Catalogues: files of messages and their translations, such as PO, XLIFF and TMX. All bytes stay
-//! unchanged, except in the slots of translated messages.
+//! unchanged, except in the slots of translated messages, their states, and what the file declares
+//! about its languages and plural forms.
 
 mod android;
 mod fluent;

@@ -270,7 +270,7 @@ fn activation(file: &Binary) -> Result<Activation> {
     let found = ACTIVATIONS
         .into_iter()
         .find(|&(known, _)| f32::from(known) == number);
-    let remedy = "known are ReLU, SiLU and exact GELU";
+    let remedy = "supported: ReLU, SiLU and exact GELU";
     found.map(|(_, value)| value).ok_or_else(|| {
         let what = format!("activation {number}");
         InteropError::unsupported(file.path, what, remedy)

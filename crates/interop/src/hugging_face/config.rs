@@ -203,7 +203,7 @@ impl MarianConfig {
         let known = ACTIVATIONS.iter().find(|&&(known, _)| known == name);
         known.map(|&(_, activation)| activation).ok_or_else(|| {
             let what = format!("activation_function {name:?}");
-            InteropError::unsupported(path, what, "known are relu, gelu, swish and silu")
+            InteropError::unsupported(path, what, "supported: relu, gelu, swish and silu")
         })
     }
 
@@ -217,7 +217,7 @@ impl MarianConfig {
             "m2m_100" => Ok(Family::M2m100),
             other => {
                 let what = format!("model_type {other:?}");
-                let remedy = "known are marian (OPUS-MT) and m2m_100 (M2M100, NLLB)";
+                let remedy = "supported: marian (OPUS-MT) and m2m_100 (M2M100, NLLB)";
                 Err(InteropError::unsupported(path, what, remedy))
             }
         }

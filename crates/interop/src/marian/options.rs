@@ -16,6 +16,9 @@ const EPSILON: f64 = 1e-6;
 /// The deepest decoder with tied layers. Each layer gets a copy of its weights, which bounds the
 /// memory.
 const MAX_TIED_LAYERS: usize = 12;
+/// The minimum number of tensors of a layer: a decoder layer with a recurrent unit, attention and
+/// feed-forward layer without biases has more.
+const MIN_LAYER_TENSORS: usize = 8;
 /// Options that must be off or missing.
 const OFF: &str = "\
     transformer-train-positions transformer-disable-position-embeddings transformer-pool \
@@ -94,7 +97,7 @@ pub(super) fn of_weights(
         .iter()
         .map(|number| number.parse().ok())
         .collect();
-    let remedy = "known are the numbers of at most 12 layers, one for each layer of the decoder";
+    let remedy = "supported: the numbers of at most 12 layers, one for each layer of the decoder";
     let Some(tied_layers) = numbers
         .filter(|tied| tied.is_empty() || tied.len() == decoder_layers)
         .filter(|tied| tied.len() <= MAX_TIED_LAYERS)
@@ -115,11 +118,10 @@ fn number(path: &Path, options: &Options, key: &str) -> Result<usize> {
         .unwrap_or(0))
 }
 
-/// Refuses more layers than tensors allow: a layer has at least 14. Missing tensors are reported
-/// later by name.
+/// Refuses more layers than tensors allow. Missing tensors are reported later by name.
 fn check_depth(path: &Path, layers: usize, tensors: &Weights) -> Result<()> {
     let count = tensors.len();
-    if layers <= count / 8 {
+    if layers <= count / MIN_LAYER_TENSORS {
         return Ok(());
     }
     let message = format!("enc-depth and dec-depth are {layers}, but there are {count} tensors");
@@ -155,7 +157,7 @@ pub(super) fn check(path: &Path, options: &Options) -> Result<()> {
         (
             "transformer-postprocess-emb",
             &["", "d"],
-            "known are \"\" and d",
+            "supported: \"\" and d",
         ),
     ];
     match plain.into_iter().find(|&(key, values, _)| {
@@ -183,7 +185,7 @@ fn norm(path: &Path, options: &Options) -> Result<(NormPosition, ClosingNorm)> {
         ["n", "a", ""] => Ok((NormPosition::Pre, ClosingNorm::Absent)),
         _ => {
             let what = steps.map(|key| format!("{key}: {:?}", options.shown(key)));
-            let remedy = "known are \"\", dan and \"\"; n, da and n; n, da and \"\"";
+            let remedy = "supported: \"\", dan and \"\"; n, da and n; n, da and \"\"";
             Err(InteropError::unsupported(path, what.join(", "), remedy))
         }
     }
@@ -196,7 +198,7 @@ fn activation(path: &Path, options: &Options) -> Result<Activation> {
         // Not the approximation by a sigmoid, which CTranslate2 takes it for.
         Some("gelu") => Ok(Activation::Gelu),
         None | Some("swish") => Ok(Activation::Silu),
-        _ => refused(path, options, key, "known are relu, swish and gelu"),
+        _ => refused(path, options, key, "supported: relu, swish and gelu"),
     }
 }
 
@@ -215,7 +217,7 @@ fn history(path: &Path, options: &Options) -> Result<TargetHistory> {
             path,
             options,
             key,
-            "known are self-attention, and rnn with dec-cell ssru",
+            "supported: self-attention, and rnn with dec-cell ssru",
         ),
     }
 }

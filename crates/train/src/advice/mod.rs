@@ -45,15 +45,16 @@ pub(crate) struct Measures {
     pub relation: Option<Relation>,
 }
 
-/// The validations of a run so far, and the warnings given.
+/// The validations of a run since it was started or resumed, and the warnings given.
 #[derive(Clone, Debug)]
 pub(crate) struct Diagnostics {
     /// The last update of the warm-up.
     warmup: u64,
     /// The loss of a uniform guess over the target vocabulary, in nats.
     guessing: f64,
-    /// The loss of the first update, then the count and sum of consecutive losses above `guessing`.
+    /// The loss of the first update since the start.
     first: Option<f64>,
+    /// The count and the sum of consecutive losses above `guessing`.
     above: (u64, f64),
     validations: Vec<Measures>,
     given: Vec<Problem>,
@@ -91,7 +92,7 @@ impl Diagnostics {
         }
     }
 
-    /// Returns a warning, once a run, if [`MAX_GUESSING_UPDATES`] consecutive losses are above
+    /// Returns a warning, once a process, if [`MAX_GUESSING_UPDATES`] consecutive losses are above
     /// guessing. `nll` is the negative log-likelihood per token in update `step`.
     pub fn after_update(&mut self, step: u64, nll: f64) -> Option<String> {
         let first = *self.first.get_or_insert(nll);
@@ -116,7 +117,7 @@ impl Diagnostics {
         ))
     }
 
-    /// The warnings after a validation, each once a run.
+    /// The warnings after a validation, each once a process.
     pub fn after(&mut self, measured: Measures) -> Vec<String> {
         self.validations.push(measured);
         let unrelated = self.unrelated();

@@ -1,6 +1,6 @@
 //! The training loop, [`Learner`]: batch, forward, backward, clip, step, log, validate, save.
 //!
-//! What waits for a device stands below the loop. On the CPU, statistics are read after each
+//! The functions below the loop read from the device. On the CPU, statistics are read after each
 //! update. An asynchronous device is read only before a log line, a validation, a checkpoint, and
 //! at the end, for all updates since the last read. The state of the run does not change until
 //! then, so that unchecked updates are neither saved nor reported.
