@@ -47,8 +47,8 @@ export function bindings() {
 }
 
 /**
- * The head of the encoder that binds most: that gives the pronoun's noun the largest weight, seen from the pronoun, or the
- * pronoun, seen from its noun.
+ * The head of the encoder that binds most: that gives the pronoun's noun and its article, which has the same gender, the largest
+ * weight, seen from the pronoun, or the pronoun, seen from its noun.
  * @param {number[][][]} layers weights in thousandths by layer and head, row after row
  * @param {number} length how many positions a row has
  * @param {{ pronoun: number, noun: number, other: number }} places
@@ -56,9 +56,10 @@ export function bindings() {
 export function binder(layers, length, { pronoun, noun, other }) {
   const all = layers.flatMap((heads, layer) => heads.flatMap((values, head) => {
     const weight = (query, key) => values[query * length + key] / 1000;
+    const phrase = (query, key) => weight(query, key - 1) + weight(query, key);
     return [
-      { layer, head, query: pronoun, key: noun, weight: weight(pronoun, noun), rest: weight(pronoun, other) },
-      { layer, head, query: noun, key: pronoun, weight: weight(noun, pronoun), rest: weight(other, pronoun) },
+      { layer, head, query: pronoun, keys: [noun - 1, noun], weight: phrase(pronoun, noun), rest: phrase(pronoun, other) },
+      { layer, head, query: noun, keys: [pronoun], weight: weight(noun, pronoun), rest: weight(other, pronoun) },
     ];
   }));
   return all.sort((a, b) => b.weight - b.rest - (a.weight - a.rest))[0];

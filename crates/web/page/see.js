@@ -64,7 +64,7 @@ export async function see(worker, models) {
   startSoftmax();
   startHeads(choose);
   startFigure(visit);
-  startTour({ choose, run, nextExample });
+  startTour({ choose, run, nextExample, loseGreedily });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => view.seen && show());
   tellValues();
   await open();
@@ -124,11 +124,12 @@ async function bind() {
   $("figure5-text").textContent = word("figure5-found", { head, query: from, key: to, weight: number(found.weight, 2) });
 }
 
-/** Takes the example that greedy search loses, with greedy search. */
+/** Takes the example that greedy search loses, with greedy search, and with a beam the next time. */
 function loseGreedily() {
-  $("beam").value = "1";
+  const isLost = $("beam").value === "1" && $("sentence").value === EXAMPLES[$("model").value]?.[GREEDY_LOSES];
+  $("beam").value = isLost ? "4" : "1";
   tellValues();
-  return take(GREEDY_LOSES);
+  return EXAMPLES[$("model").value] ? take(GREEDY_LOSES) : run();
 }
 
 /** Chooses the task of the pronouns, in which a head must bind. */

@@ -31,10 +31,10 @@ function toggleOthers() {
   return actions.run();
 }
 
-/** Gives a slider one of two values, the other one than it has. */
-function swing(id, [one, other]) {
-  $(id).value = $(id).value === one ? other : one;
-  $(id).dispatchEvent(new Event("input"));
+/** Sets the temperature to 2, or back to 1. */
+function swing() {
+  $("temperature").value = $("temperature").value === "1" ? "2" : "1";
+  $("temperature").dispatchEvent(new Event("input"));
 }
 
 /** Where each head of the chosen layer looks most from the chosen piece. */
@@ -57,8 +57,8 @@ const STEPS = [
   { name: "heads", part: "attention", begin: () => ({ kind: "cross" }), opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length, query: chosen().queries[chosen().query], looks: strongestOfLayer() }), change: () => toggleOthers() },
   { name: "residual", part: "residual", tell: residualOf, change: () => actions.choose({ sublayer: (state.sublayer + 1) % sublayersOf(state.side).length }) },
   { name: "ffn", part: "ffn", tell: awake, change: () => toggle(namesOf(networkOf())) },
-  { name: "softmax", part: "softmax", tell: shareOf, change: () => swing("temperature", ["1", "2"]) },
-  { name: "beam", part: "beam", tell: () => ({ k: view.seen.search.beam_size, steps: view.seen.steps.length, score: number(view.seen.score) }), change: () => swing("beam", ["4", "1"]) },
+  { name: "softmax", part: "softmax", tell: shareOf, change: swing },
+  { name: "beam", part: "beam", tell: () => ({ k: view.seen.search.beam_size, steps: view.seen.steps.length, score: number(view.seen.score) }), change: () => actions.loseGreedily() },
 ];
 
 async function positionOf() {
@@ -93,7 +93,7 @@ function shareOf() {
   return { piece, t: $("temperature").value, share: number(100 * tempered, 1) };
 }
 
-/** Starts the part: `given` has `choose`, `run` and `nextExample`. */
+/** Starts the part: `given` has `choose`, `run`, `nextExample` and `loseGreedily`. */
 export function startTour(given) {
   actions = given;
   $("tour-start").addEventListener("click", () => walk(1));

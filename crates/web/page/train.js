@@ -18,7 +18,7 @@ const SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"];
 const WORD = /[\p{L}]+(?:['’]\p{L}+)*|\S/gu;
 /** The factor of the learning rate. */
 const FACTOR = 0.5;
-/** How many times the weight of the other noun the right one has where a head binds; no other piece has more. */
+/** How many times the weight of the other noun and its article the right ones have where a head binds. */
 const BOUND = 3;
 /** Milliseconds after a training was stopped in which none begins. */
 const PAUSE = 700;
@@ -289,10 +289,10 @@ function look({ step, right, shown, source, found, tables }) {
 
 /** Shows the head that binds the pronoun of the first sentence to its noun, if one does. */
 function binds(layers, names) {
-  const { layer, head, query, key, weight, rest } = binder(layers, names.length, task.places[0]);
-  const values = { head: word("head", { layer: layer + 1, head: head + 1 }), query: names[query], key: names[key], weight: number(weight, 2), rest: number(rest, 2) };
+  const { layer, head, query, keys, weight, rest } = binder(layers, names.length, task.places[0]);
+  const values = { head: word("head", { layer: layer + 1, head: head + 1 }), query: names[query], key: keys.map((key) => names[key]).join(" "), weight: number(weight, 2), rest: number(rest, 2) };
   const row = layers[layer][head].slice(query * names.length, (query + 1) * names.length).map((it) => it / 1000);
-  const isBound = weight >= BOUND * rest && row[key] === Math.max(...row);
+  const isBound = weight >= BOUND * rest && keys.includes(row.indexOf(Math.max(...row)));
   $("bound").replaceChildren(
     make("p", {}, word(isBound ? "bound" : "unbound", values)),
     make("table", { className: "bars", "aria-label": word("bound-label", values) }, bars(names.map((name, i) => [name, row[i]]), 1, 2)));

@@ -77,6 +77,8 @@ export function offOf(names) {
     const width = (config.d_v * config.heads) / headsOf(kind);
     const name = `${nameOf(kind, layer)}.output.weight`;
     (columns[name] ??= []).push([width * head, width * (Number(head) + 1)]);
+    // Without its heads, an attention adds nothing at all.
+    if (columns[name].length === headsOf(kind)) columns[`${nameOf(kind, layer)}.output.bias`] = [[0, config.d_model]];
   }
   for (const [, side, layer] of names.filter((name) => name.startsWith("ffn.")).map((name) => name.split("."))) {
     const name = networkParameter(Number(side), layer);

@@ -26,11 +26,11 @@ test("a pronoun has the gender of its noun and not of the other, and the target 
   assert.ok(ends > 0.45 && ends < 0.55, `${ends} of the pronouns stand for the object`);
 });
 
-test("the head that binds is the one whose weight goes to the noun and not to the other", () => {
-  const empty = Array(9).fill(0);
-  const binding = [0, 0, 0, 0, 0, 0, 900, 50, 50];
-  const found = binder([[empty, empty], [empty, binding]], 3, { pronoun: 2, noun: 0, other: 1 });
-  assert.deepEqual(found, { layer: 1, head: 1, query: 2, key: 0, weight: 0.9, rest: 0.05 });
+test("the head that binds is the one whose weight goes to the noun and its article, not to the other", () => {
+  const empty = Array(25).fill(0);
+  const binding = [...Array(20).fill(0), 500, 375, 0, 125, 0];
+  const found = binder([[empty, empty], [empty, binding]], 5, { pronoun: 4, noun: 1, other: 3 });
+  assert.deepEqual(found, { layer: 1, head: 1, query: 4, keys: [0, 1], weight: 0.875, rest: 0.125 });
 });
 
 test("another model gets its own example, or the translation of the reader's sentence", () => {

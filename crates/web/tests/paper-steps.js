@@ -101,7 +101,7 @@ async function steps() {
   at("greedy-loses").click();
   await until("greedy search", () => at("translation").textContent.startsWith("Tom"));
   log(`greedy search: ${at("translation").textContent}`);
-  set("beam", 4);
+  at("greedy-loses").click();
   await until("the beam", () => at("tree-text").textContent.includes("the 4 best"));
   log(`a beam: ${at("translation").textContent} ${all("#costs tr").length || at("measure-status").textContent ? "Old heads stand." : "The heads are not measured."}`);
   all("#figure-picture a.attention")[1].dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));

@@ -118,14 +118,14 @@ test("a head binds a pronoun to the noun that it stands for", async (t) => {
   const changed = { source_vocab: vocab, target_vocab: vocab, encoder_layers: 1, decoder_layers: 1, max_positions: 64, text, longest: 11 };
   const [lesson, start] = [new Lesson(choices(changed)), performance.now()];
   let [judged, bound] = [{ right: 0, step: 0 }, { weight: 0, rest: 0 }];
-  while ((judged.right < 0.95 || bound.weight - bound.rest < 0.25) && judged.step < 600) {
+  while ((judged.right < 0.95 || bound.weight - bound.rest < 0.4) && judged.step < 600) {
     await lesson.update(50);
     judged = JSON.parse(lesson.judge());
     bound = binder(judged.tables.encoder, judged.source.length, places[0]);
-    t.diagnostic(`${judged.step} updates, ${((performance.now() - start) / 1000).toFixed(1)} s: ${judged.right} right, layer ${bound.layer + 1}, head ${bound.head + 1}, ${bound.query} → ${bound.key}: ${bound.weight}, other ${bound.rest}`);
+    t.diagnostic(`${judged.step} updates, ${((performance.now() - start) / 1000).toFixed(1)} s: ${judged.right} right, layer ${bound.layer + 1}, head ${bound.head + 1}, ${bound.query} → ${bound.keys}: ${bound.weight}, other ${bound.rest}`);
   }
   assert.ok(judged.right >= 0.95, `${judged.right} are right`);
-  assert.ok(bound.weight - bound.rest >= 0.25, `${bound.weight} against ${bound.rest}`);
+  assert.ok(bound.weight - bound.rest >= 0.4, `${bound.weight} against ${bound.rest}`);
 });
 
 test("the joined heads times W_O are what attention adds, and log-probabilities are the search's", () => {
