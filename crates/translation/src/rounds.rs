@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use burnformer_documents::{Document, PendingSentence, Place, Translated};
-use burnformer_infer::{TextContext, TextRequest, Translator};
 use burnformer_terminology::{Glossary, Term, longest, wanted};
 
 /// A sentence to translate.
@@ -29,12 +28,6 @@ impl Sentence {
         let context: usize = self.context.iter().map(|before| before.len()).sum();
         let terms: usize = self.terms.iter().map(Term::size).sum();
         self.text.len() + self.prefix.len() + context + terms
-    }
-
-    /// Gives `request`, for the text of the sentence, its prefix and its context.
-    pub fn complete(&self, request: &mut TextRequest, translator: &Translator) {
-        request.search.prefix = translator.tokenizers().target.encode(&self.prefix);
-        request.context = TextContext::of_sources(self.context.iter().map(|before| &**before));
     }
 
     /// Returns the sentence with the terms of `glossaries`; earlier glossaries take precedence.

@@ -211,6 +211,14 @@ pub struct Answer {
     pub is_second: bool,
 }
 
+impl Sentence {
+    /// Gives `request`, for the text of the sentence, its prefix and its context.
+    pub fn complete(&self, request: &mut TextRequest, translator: &Translator) {
+        request.search.prefix = translator.tokenizers().target.encode(&self.prefix);
+        request.context = TextContext::of_sources(self.context.iter().map(|before| &**before));
+    }
+}
+
 impl Leg<'_> {
     /// Translates `requests`. If the requests before a request are its context, a model that reads
     /// previous translations reads their translations.
