@@ -1,7 +1,9 @@
+use std::f64::consts::FRAC_1_SQRT_2;
+
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, activation};
-use burnformer_kernels::{RandomKey, silu};
+use burnformer_kernels::{RandomKey, is_fused_on, silu};
 use serde::{Deserialize, Serialize};
 
 use crate::context::Mode;
@@ -134,12 +136,22 @@ pub enum Activation {
     Silu,
 }
 
+/// Burn's [`gelu`](activation::gelu) has another gradient on all devices but the CPU: that of the
+/// tanh approximation, which is off by up to 9e-4 (`findings/burn-gelu-gradient.sh`).
+fn gelu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    if is_fused_on(&x.device()) {
+        return activation::gelu(x);
+    }
+    let distribution = ((x.clone() * FRAC_1_SQRT_2).erf() + 1.0) * 0.5;
+    x * distribution
+}
+
 impl Activation {
     /// Applies the function to every element of `x`; the shape does not change.
     pub fn forward<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self {
             Self::Relu => activation::relu(x),
-            Self::Gelu => activation::gelu(x),
+            Self::Gelu => gelu(x),
             Self::Silu => silu(x),
         }
     }
