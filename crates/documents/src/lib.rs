@@ -6,10 +6,10 @@
 //!
 //! A document consists of *blocks* (a paragraph, a heading, a table cell, a subtitle) and the
 //! *skeleton* between them (block tags, scripts, code, indentation, subtitle times). The skeleton
-//! stays unchanged, byte for byte, except for a declared language (`lang` in HTML). A block is split into sentences, because models translate
-//! sentences. Markup within a block (`<b>`, a link, an image) is taken out of the sentences. It is
-//! put back around the words of the translation that are aligned to its words in the source. No
-//! translation can lose or duplicate a tag.
+//! stays unchanged, byte for byte, except for a declared language (`lang` in HTML). A block is
+//! split into sentences, because models translate sentences. Markup within a block (`<b>`, a link,
+//! an image) is taken out of the sentences. It is put back around the words of the translation that
+//! are aligned to its words in the source. No translation can lose or duplicate a tag.
 //!
 //! Addresses, placeholders such as `{name}`, numbers and code must not be translated. They first go
 //! to the model inside their sentence, because the sentence is then complete. If the translation

@@ -7,21 +7,25 @@ import { rowOf, view } from "./view.js";
 import { word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
-/** The head of the encoder whose weights are shown. */
-const [LAYER, HEAD] = [0, 0];
+/** The layer of the encoder whose weights are shown. */
+const LAYER = 0;
+/** The head of this layer. */
+const HEAD = 0;
 
-/** Draws the batch, for the attentions whose keys are pieces of the source. */
+/** Draws the batch once the reader opens its part, for the attentions whose keys are pieces of the source. */
 export async function batch() {
   const { seen, whole } = view;
   const other = exampleBeside($("model").value, whole.text);
   const isShown = state.kind !== "decoder" && other !== undefined;
   $("batch-set").hidden = !isShown;
-  if (!isShown) return;
+  if (!isShown || !$("batch-set").open) return;
   const beside = await view.engine.call("pieces", other);
   const sides = [{ text: whole.text, pieces: whole.found.source }, { text: other, pieces: beside }];
   const length = Math.max(...sides.map(({ pieces }) => pieces.length));
   const [shorter, longer] = [...sides].sort((a, b) => a.pieces.length - b.pieces.length);
-  const [alone, padded] = await Promise.all([view.engine.call("padded", [shorter.text, shorter.text]), view.engine.call("padded", [shorter.text, longer.text])]);
+  const weightsBeside = (text) => view.engine.call("padded", [shorter.text, text]);
+  const alone = await weightsBeside(shorter.text);
+  const padded = await weightsBeside(longer.text);
   if (seen !== view.seen) return;
   $("batch").replaceChildren(make("tbody", {}, ...sides.map(({ pieces }) => make("tr", {}, ...Array.from({ length }, (_, i) =>
     (i < pieces.length ? make("td", {}, shown(pieces[i])) : make("td", { className: "masked" }, "<pad>")))))));

@@ -2,8 +2,9 @@
 
 import { language, word } from "./words.js";
 
-/** The minimum number of letters for detection: Latin letters, and others, which tell more. */
+/** The minimum number of letters for detection. */
 const MIN_LETTERS = 8;
+/** The minimum number of letters that are not Latin, which tell more. */
 const MIN_OTHER_LETTERS = 2;
 /** The maximum length of the text for detection. */
 const MAX_LENGTH = 2000;

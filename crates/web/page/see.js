@@ -59,6 +59,7 @@ export async function see(worker, models) {
   $("network-off").addEventListener("change", () => switchOff(namesOf(networkOf()), $("network-off").checked));
   $("copy-link").addEventListener("click", copyLink);
   $("figure5").addEventListener("click", bind);
+  $("batch-set").addEventListener("toggle", () => view.seen && batch());
   $("greedy-loses").addEventListener("click", loseGreedily);
   $("to-binding").addEventListener("click", chooseBinding);
   startSoftmax();

@@ -87,8 +87,8 @@ impl Tokenizer {
         if let ModelWrapper::BPE(model) = inner.get_model() {
             let mut model = model.clone();
             model.dropout = None;
-            // The library would keep 10,000 words in each thread, also of tokenisers that are gone.
-            // Without them, encoding is a sixth slower (`findings/tokenizers-words-kept.sh`).
+            // The library would keep 10,000 words in each thread, also of tokenisers that are gone
+            // (`findings/tokenizers-words-kept.sh`). Large texts have a cache of their own.
             model.resize_cache(0);
             inner.with_model(model);
         }
