@@ -139,7 +139,8 @@ const WITHOUT_FEATURES: [&str; 4] = ["fmt", "deny", "package", "check"];
 
 /// Test modules with numbers that have to hold on every device. The whole suite computes on the
 /// CPU.
-const ON_EVERY_DEVICE: &str = "reference:: rnn:: mask:: cross_entropy:: norm:: attention:: adam::";
+const ON_EVERY_DEVICE: &str =
+    "reference:: rnn:: mask:: cross_entropy:: norm:: attention:: adam:: activation::";
 
 /// The test program with these modules.
 const PROGRAM_OF_TESTS: [&str; 2] = ["--test", "it"];

@@ -1,5 +1,6 @@
 //! The layers and the model as other crates use them.
 
+mod activation;
 mod beside_burn;
 mod common;
 mod conventions;
