@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use burnformer_data::CorpusPaths;
 use burnformer_train::TrainConfig;
-use burnformer_train::config::{ConfigFileError, DataSettings, corpus_paths};
+use burnformer_train::config::{ConfigFileError, corpus_paths};
 
 use crate::output::wrong_usage;
 
@@ -33,19 +33,14 @@ pub fn resolve(
     })
 }
 
-/// Replaces the texts of `data`, in its order, with the texts on the command line.
+/// Replaces `text` of the configuration with the `files` that `option` names, if there are any.
 ///
 /// # Errors
-/// Returns an error if an option names too many files.
-pub fn set_texts<'a>(
-    data: &mut DataSettings,
-    given: impl IntoIterator<Item = (&'static str, &'a Vec<PathBuf>)>,
-) -> Result<()> {
-    for ((_, names), (option, given)) in data.texts_mut().into_iter().zip(given) {
-        if !given.is_empty() {
-            corpus(option, given)?;
-            names.clone_from(given);
-        }
+/// Returns an error if the option names too many files.
+pub fn set_text(text: &mut Vec<PathBuf>, option: &'static str, files: &[PathBuf]) -> Result<()> {
+    if !files.is_empty() {
+        corpus(option, files)?;
+        *text = files.to_vec();
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use burnformer::configuration::{resolve, set_texts};
+use burnformer::configuration::{resolve, set_text};
 use burnformer::device::DeviceName;
 use burnformer::embedded;
 use burnformer::files_in_use::{FilesInUse, UsesFiles};
@@ -184,10 +184,8 @@ fn configuration(common: &Common) -> Result<(TrainConfig, (Texts, ReadTexts))> {
     };
     config.training.max_minutes = common.minutes.unwrap_or(0.0);
     config.validation.max_sentences = common.sentences;
-    set_texts(
-        &mut config.data,
-        [("--train", &common.train), ("--valid", &common.valid)],
-    )?;
+    set_text(&mut config.data.train, "--train", &common.train)?;
+    set_text(&mut config.data.valid, "--valid", &common.valid)?;
     embedded::fill(&mut config.data);
     ensure!(
         !config.data.valid.is_empty(),

@@ -16,9 +16,14 @@ pub fn fill(data: &mut DataSettings) {
     if !(data.train.is_empty() && data.pairs.is_empty()) {
         return;
     }
-    for ((_, names), part) in data.texts_mut().into_iter().zip(["train", "valid", "test"]) {
-        if names.is_empty() {
-            *names = ["de", "en"]
+    let texts = [
+        (&mut data.train, "train"),
+        (&mut data.valid, "valid"),
+        (&mut data.test, "test"),
+    ];
+    for (text, part) in texts {
+        if text.is_empty() {
+            *text = ["de", "en"]
                 .map(|side| TextName::Embedded(format!("{CORPUS}/{part}.{side}")).to_entry())
                 .to_vec();
         }

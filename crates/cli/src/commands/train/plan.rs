@@ -10,7 +10,7 @@ use serde_json::json;
 use super::args::Args;
 use super::dry_run::DryRun;
 use super::folder;
-use crate::configuration::{resolve, set_texts};
+use crate::configuration::{resolve, set_text};
 use crate::embedded;
 use crate::output::wrong_usage;
 use crate::texts::Unnamed;
@@ -104,12 +104,9 @@ fn configuration(args: &Args, file: Option<&Path>, folder: &Path) -> Result<Trai
     let settings: Vec<String> = args.set.iter().cloned().chain(given).collect();
     let run = args.run_to_resume(folder);
     let mut config = resolve(args.preset.as_deref(), file, &settings, run)?;
-    let given = [
-        ("--train", &args.train),
-        ("--valid", &args.valid),
-        ("--test", &args.test),
-    ];
-    set_texts(&mut config.data, given)?;
+    set_text(&mut config.data.train, "--train", &args.train)?;
+    set_text(&mut config.data.valid, "--valid", &args.valid)?;
+    set_text(&mut config.data.test, "--test", &args.test)?;
     if !args.mix.is_empty() {
         // Each text is followed by its weight.
         let texts = args.mix.split_inclusive(|value| weight_in(value).is_some());
