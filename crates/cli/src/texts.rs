@@ -60,6 +60,7 @@ pub fn check_pipes<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), 
 pub struct Unnamed(Vec<Source>);
 
 /// The source of each such text, and the path of its copy in the run's folder.
+#[derive(Clone)]
 struct Source {
     from: PathBuf,
     copy: PathBuf,
@@ -117,13 +118,13 @@ impl Unnamed {
     ///
     /// # Errors
     /// Returns an error if a pipe cannot be read, or a file cannot be written.
-    pub fn read(self, cache: &Path) -> Result<ReadTexts> {
+    pub fn read(&self, cache: &Path) -> Result<ReadTexts> {
         remove_leftovers(cache);
         let texts: Result<Vec<ReadText>> = thread::scope(|scope| {
             let readers: Vec<_> = self
                 .0
-                .into_iter()
-                .map(|source| scope.spawn(|| read(source, cache)))
+                .iter()
+                .map(|source| scope.spawn(|| read(source.clone(), cache)))
                 .collect();
             readers
                 .into_iter()

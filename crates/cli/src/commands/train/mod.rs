@@ -12,8 +12,8 @@ use std::rc::Rc;
 use anyhow::Result;
 use burn::tensor::Device;
 use burnformer_train::{
-    Corpora, Learner, Ranks, RunDir, RunMode, StopReason, TrainConfig, Workers, cache_folder,
-    follow,
+    Corpora, Learner, Ranks, RunDir, RunMode, StopReason, Texts, TrainConfig, Workers,
+    cache_folder, follow,
 };
 
 use self::dry_run::{estimated, fitted};
@@ -26,6 +26,7 @@ use crate::files_in_use::FilesInUse;
 use crate::mpi;
 use crate::output::{note, note_terminal, say, verbosity};
 use crate::signals::Signals;
+use crate::texts::ReadTexts;
 pub use args::Args;
 
 /// Trains, scores the test text with the best model, and prints the next commands.
@@ -53,22 +54,14 @@ pub struct Learned {
 /// Returns the errors of the run, or [`Stopped`](crate::output::Stopped) if a signal ended it.
 pub fn learn(args: Args) -> Result<Option<Learned>> {
     burnformer_core::allocator::share_freed_memory();
-    let Plan {
-        folder,
-        mode,
-        texts_folder,
-        mut config,
-        unnamed,
-        start,
-        dry_run,
-    } = Plan::of(&args)?;
-    if let Some(dry_run) = dry_run.as_ref().filter(|_| unnamed.has_pipe()) {
+    let plan = Plan::of(&args)?;
+    if let Some(dry_run) = plan.dry_run.as_ref().filter(|_| plan.unnamed.has_pipe()) {
         say("dry run: text that comes through a pipe is not read, so nothing is measured");
-        dry_run.print(&config, None)?;
+        dry_run.print(&plan.config, None)?;
         return Ok(None);
     }
     let signals = watch_signals()?;
-    let ranks = if dry_run.is_some() {
+    let ranks = if plan.dry_run.is_some() {
         None
     } else {
         mpi::ranks()?
@@ -78,49 +71,69 @@ pub fn learn(args: Args) -> Result<Option<Learned>> {
         // Process 0 prepares the texts first. The others find them in the cache.
         ranks.broadcast(&mut Vec::new());
     } else {
-        RunDir::check(&folder, mode)?;
+        RunDir::check(&plan.folder, plan.mode)?;
     }
     let devices = args.device.open()?;
-    let cache = cache_folder(&config);
+    let cache = cache_folder(&plan.config);
     note_terminal(
         [&args.train, &args.valid, &args.test]
             .into_iter()
             .flatten()
             .map(PathBuf::as_path),
     );
-    let read = unnamed.read(&cache)?;
-    let texts = read.locate(&config.data, &texts_folder, &cache)?;
+    let read = plan.unnamed.read(&cache)?;
+    let texts = read.locate(&plan.config.data, &plan.texts_folder, &cache)?;
     FilesInUse::default()
         .reads(texts.paths())
-        .writes(RunDir::written_files(&folder))
+        .writes(RunDir::written_files(&plan.folder))
         .check()?;
     if let Some(ranks) = follows {
-        let corpora = Corpora::prepare_for(&config, start, texts, &mut |_| ())?;
+        let corpora = Corpora::prepare_for(&plan.config, plan.start, texts, &mut |_| ())?;
         follow_first(ranks, &corpora, &devices, &signals)?;
         return Ok(None);
     }
+    lead(plan, read, texts, &devices, ranks, &signals)
+}
+
+/// Trains as process 0, the only one without MPI. Returns `None` after a dry run.
+///
+/// # Errors
+/// Returns the errors of the run, or [`Stopped`](crate::output::Stopped) if a signal ended it.
+fn lead(
+    plan: Plan,
+    read: ReadTexts,
+    texts: Texts,
+    devices: &[Device],
+    ranks: Option<Rc<dyn Ranks>>,
+    signals: &Signals,
+) -> Result<Option<Learned>> {
+    let Plan {
+        folder,
+        mode,
+        mut config,
+        start,
+        dry_run,
+        ..
+    } = plan;
     texts.check(&folder, mode)?;
     let test = test::read(&config, &texts).map_err(|error| read.explain(error))?;
-    let workers = Workers {
-        devices: &devices,
-        ranks: ranks.clone(),
-    };
     let corpora = Corpora::prepare_for(&config, start, texts, &mut progress(verbosity()));
     let corpora = corpora.map_err(|error| read.explain(error))?;
     note_corpus(&corpora);
     if let Some(ranks) = &ranks {
         ranks.broadcast(&mut Vec::new());
     } else if mode == RunMode::New {
-        config = fitted(&config, &corpora, &devices)?;
+        config = fitted(&config, &corpora, devices)?;
     }
-    check_trained_model(&devices, &corpora.model_config(&config)?)?;
+    check_trained_model(devices, &corpora.model_config(&config)?)?;
     if let Some(dry_run) = dry_run {
-        dry_run.print(&config, Some(estimated(&config, &corpora, &devices)?))?;
+        dry_run.print(&config, Some(estimated(&config, &corpora, devices)?))?;
         return Ok(None);
     }
+    let workers = Workers { devices, ranks };
     let learned = with_remedy(Remedy::Budget, || {
         // Once started, the run has its own copy of the texts.
-        train(&config, &corpora, &folder, mode, workers, &signals, || {
+        train(&config, &corpora, &folder, mode, workers, signals, || {
             drop(read)
         })
     });
