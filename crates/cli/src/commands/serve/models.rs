@@ -124,12 +124,15 @@ fn check_files(
     pairs: &[&LanguagePair],
 ) -> Result<()> {
     for (index, (pair, _)) in files.iter().enumerate() {
-        let fault = match files[..index].iter().any(|(other, _)| other == pair) {
-            _ if !pairs.contains(&pair) => format!(": no --model translates {pair}; name one"),
-            true if name != "--memory" => " is given twice; give one file for each pair".into(),
-            _ => continue,
-        };
-        return Err(wrong_usage(format!("{name} {pair}{fault}")));
+        if !pairs.contains(&pair) {
+            let fault = format!("{name} {pair}: no --model translates {pair}; name one");
+            return Err(wrong_usage(fault));
+        }
+        let is_repeated = files[..index].iter().any(|(other, _)| other == pair);
+        if is_repeated && name != "--memory" {
+            let fault = format!("{name} {pair} is given twice; give one file for each pair");
+            return Err(wrong_usage(fault));
+        }
     }
     Ok(())
 }
