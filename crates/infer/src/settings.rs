@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 /// model's batch and in its cache.
 pub(crate) const MAX_HYPOTHESES: usize = 1000;
 /// The largest `max_length_extra`.
-const MAX_TOKENS: usize = 1_000_000;
+const MAX_LENGTH_EXTRA: usize = 1_000_000;
 /// The largest `max_length_factor`.
-const MAX_FACTOR: f64 = 1000.0;
+const MAX_LENGTH_FACTOR: f64 = 1000.0;
 /// The largest `repetition_penalty`.
-const MAX_PENALTY: f64 = 1000.0;
+const MAX_REPETITION_PENALTY: f64 = 1000.0;
 
 /// The settings of the search. The default is the paper's (§6.1): beam 4, α 0.6, at most 50 tokens
 /// more than in the source.
@@ -375,13 +375,17 @@ impl SearchSettings {
         in_range(
             "max_length_factor",
             self.max_length_factor,
-            0.0..=MAX_FACTOR,
+            0.0..=MAX_LENGTH_FACTOR,
         )?;
-        in_range("max_length_extra", self.max_length_extra, 0..=MAX_TOKENS)?;
+        in_range(
+            "max_length_extra",
+            self.max_length_extra,
+            0..=MAX_LENGTH_EXTRA,
+        )?;
         in_range(
             "repetition_penalty",
             self.repetition_penalty,
-            1.0..=MAX_PENALTY,
+            1.0..=MAX_REPETITION_PENALTY,
         )?;
         in_range("prefix_bias", self.prefix_bias, 0.0..=1.0)?;
         above_zero("patience", self.patience, MAX_HYPOTHESES as f64)?;
