@@ -133,6 +133,8 @@ impl Optimizer {
         self.moments.map(
             module,
             gradients,
+            // Adam in plain tensors, because `adam_step` takes the scale and the corrections from the
+            // host.
             |old: Moving<1>, gradient| {
                 let gradient = gradient * scale.clone();
                 let first = old.first.clone() * beta1 + gradient.clone() * (1.0 - beta1);
