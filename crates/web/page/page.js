@@ -2,6 +2,7 @@
 
 import { copyText } from "./clipboard.js";
 import { explained, isFatal } from "./errors.js";
+import { Folders } from "./folders.js";
 import { Translator } from "./index.js";
 import { languagesOf, otherLanguage, saysOther } from "./language.js";
 import { language, offerLanguages, word, write } from "./words.js";
@@ -32,8 +33,8 @@ const notice = $("notice");
 const knows = $("knows");
 const sample = $("sample-text");
 
-/** Models that were opened, by the values of their options. */
-const opened = new Map();
+/** The models that the reader opened. */
+const opened = new Folders(model);
 /** The name of the present model, and the promise of its translator; null if it must be loaded, for the first time or again. */
 let present = { name: MODELS[0], translator: null };
 /** The name of the last model that could be loaded. */
@@ -83,7 +84,7 @@ async function choose() {
 function refuse(name, error) {
   present.translator = null;
   progress.hidden = true;
-  if (opened.delete(name)) [...model.options].find((option) => option.value === name).remove();
+  opened.remove(name);
   target.replaceChildren();
   knows.textContent = "";
   if (lastLoaded && lastLoaded !== name) {
@@ -268,11 +269,7 @@ file.addEventListener("change", () => {
 
 /** Opens these files as a model. */
 function open(files) {
-  const name = files[0].webkitRelativePath?.split("/").at(-2) || "model";
-  const value = `${name} ${opened.size + 1}`;
-  opened.set(value, files);
-  model.add(new Option(word("own", { name }), value));
-  model.value = value;
+  opened.add(files);
   choose();
 }
 

@@ -9,6 +9,7 @@ import { explained, isFatal } from "./errors.js";
 import { EXAMPLES, GREEDY_LOSES, PRONOUNS, sentenceFor } from "./examples.js";
 import { figure, stand, startFigure } from "./figure.js";
 import { cached, filesOf } from "./files.js";
+import { Folders } from "./folders.js";
 import { clearHeads, logProbOf, startHeads } from "./heads.js";
 import { languagesOf, otherLanguage, saysOther } from "./language.js";
 import { PARTS } from "./parts.js";
@@ -26,8 +27,8 @@ const PAUSE = 300;
 const BOUND = 0.3;
 const $ = (id) => document.getElementById(id);
 
-/** Folders that the reader opened, by the values of their options. */
-const opened = new Map();
+/** The models that the reader opened. */
+const opened = new Folders($("model"));
 /** The name of the model that is open, and of the last one that could be opened. */
 let present = "";
 let lastOpened = "";
@@ -158,11 +159,7 @@ function turn() {
 function addFolder() {
   const files = [...$("folder").files];
   if (!files.length) return;
-  const name = files[0].webkitRelativePath?.split("/").at(-2) || "model";
-  const value = `${name} ${opened.size + 1}`;
-  opened.set(value, files);
-  $("model").add(new Option(word("own", { name }), value));
-  $("model").value = value;
+  opened.add(files);
   state.off.clear();
   open();
 }
@@ -191,7 +188,7 @@ async function open() {
 
 /** Chooses the last model that could be opened instead of `value`. The next sentence opens it. A folder that is no model leaves the menu. */
 function goBack(value) {
-  if (opened.delete(value)) [...$("model").options].find((option) => option.value === value).remove();
+  opened.remove(value);
   if (lastOpened === value) return;
   $("model").value = lastOpened;
   if (!lastOpened) return;
