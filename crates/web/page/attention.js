@@ -42,6 +42,7 @@ export function attention(choose) {
   $("kinds").replaceChildren(...KINDS.filter((kind) => view.seen.tables[kind].length).map((kind) => make("label", {},
     make("input", { type: "radio", name: "kind", value: kind, checked: state.kind === kind, onchange: () => pick({ kind }, "kinds") }), ` ${word(kind)}`)));
   grid(pick);
+  lookedAt();
   map();
   const { keys, queries, query, weights, q } = chosen();
   const seen = weights.map((weight, k) => [weight, keys[k]]).filter((_, k) => !isHidden(query, k));
@@ -69,6 +70,35 @@ function grid(pick) {
       "aria-pressed": layer === state.layer && head === state.head, onclick: () => pick({ layer, head }, "head-grid"),
     }, heat(rows, ""), short);
   })));
+}
+
+/** The places that a head may look at from each query `q` of `weights`, by name. */
+function placesOf(kind, weights) {
+  const end = weights[0].length - 1;
+  if (kind === "cross") return { end: () => end, one: (q) => weights[q].indexOf(Math.max(...weights[q])) };
+  const near = { before: (q) => q - 1, itself: (q) => q };
+  return kind === "decoder" ? { ...near, start: () => 0 } : { ...near, after: (q) => q + 1, end: () => end };
+}
+
+/** The place that a head looks at most, and its weight on average over the queries that have such a place. */
+function mostLookedAt(kind, values) {
+  const [queries, keys] = piecesOf(kind);
+  const weights = queries.map((_, q) => rowOf(values, q, keys.length));
+  const means = Object.entries(placesOf(kind, weights)).map(([name, place]) => {
+    const found = weights.map((row, q) => row[place(q)]).filter((weight) => weight !== undefined);
+    return [name, found.reduce((sum, weight) => sum + weight, 0) / Math.max(found.length, 1)];
+  });
+  return means.sort((a, b) => b[1] - a[1])[0];
+}
+
+/** Says where each head of the chosen layer looks: several heads, several relations (§3.2.2). */
+function lookedAt() {
+  const { kind, layer } = state;
+  $("places-title").textContent = word("places-title", { layer: layer + 1 });
+  $("places-looked-at").replaceChildren(...view.seen.tables[kind][layer].map((values, head) => {
+    const [place, weight] = mostLookedAt(kind, values);
+    return make("li", {}, word("looks-most", { head: head + 1, place: word(`place-${place}`), weight: number(weight, 2) }));
+  }));
 }
 
 /** The weights of the chosen head as a table. */

@@ -71,6 +71,13 @@ async function steps() {
   all("#source-chips button")[2].click();
   log(`a piece: ${all("#source-chips [aria-pressed=true]").length === 1 ? "chosen" : "not chosen"}`);
   all("#kinds input")[0].click();
+  const table = all("#map tbody tr").map((row) => [...row.querySelectorAll("td")].map((cell) => Number(cell.title.match(/([\d.]+)$/)[1])));
+  const mean = (weights) => weights.reduce((a, b) => a + b) / weights.length;
+  const means = [-1, 0, 1].map((by) => mean(table.map((row, q) => row[q + by]).filter((weight) => weight !== undefined)));
+  means.push(mean(table.map((row) => row.at(-1))));
+  const chosenHead = Number(at("map-title").textContent.match(/head (\d)/)[1]);
+  const habit = all("#places-looked-at li")[chosenHead - 1].textContent;
+  log(`a head looks most: ${Math.abs(Number(habit.match(/[\d.]+$/)[0]) - Math.max(...means)) < 0.02 ? "at the place with the largest mean" : habit}`);
   at("neurons-set").open = true;
   const column = (i) => all("#scores tbody tr").map((row) => Number(row.children[i].textContent.replace("−", "-")));
   const powers = column(2).map(Math.exp);
