@@ -34,4 +34,4 @@ pub use error::{TranslationError, TranslationProblem};
 pub use pivot::{Pivot, through_links};
 pub use rounds::{PendingRound, Round, Rounds, Sentence, TermsTooLong};
 #[cfg(feature = "translator")]
-pub use route::{Answer, Asked, Leg, Route};
+pub use route::{Answer, Leg, Route, RouteRequests};

@@ -95,7 +95,7 @@ impl<'a> Route<'a> {
 
     /// Like [`translate`](Self::translate), with the searches that were needed.
     fn answers(&self, sentences: &[Sentence], cancel: &Cancel) -> Result<Vec<Answer>> {
-        let Asked { requests, middle } = self.requests(sentences, cancel)?;
+        let RouteRequests { requests, middle } = self.requests(sentences, cancel)?;
         let translations = self.last().translate(requests)?;
         let mut answers = Vec::with_capacity(sentences.len());
         for ((sentence, middle), translation) in sentences.iter().zip(&middle).zip(translations) {
@@ -150,9 +150,9 @@ impl<'a> Route<'a> {
     /// # Errors
     /// Returns the errors of [`Translator::requests`] and, from the first of two, of
     /// [`Translator::translate`].
-    pub fn requests(&self, sentences: &[Sentence], cancel: &Cancel) -> Result<Asked> {
+    pub fn requests(&self, sentences: &[Sentence], cancel: &Cancel) -> Result<RouteRequests> {
         let Some(second) = self.second else {
-            return Ok(Asked {
+            return Ok(RouteRequests {
                 requests: self.first.requests(sentences, cancel)?,
                 middle: vec![None; sentences.len()],
             });
@@ -167,7 +167,7 @@ impl<'a> Route<'a> {
             (TextRequest::known(&sentence.text, text), None)
         });
         let (requests, middle) = asked.into_iter().unzip();
-        Ok(Asked { requests, middle })
+        Ok(RouteRequests { requests, middle })
     }
 
     /// Returns `sentences` with their terms of the glossary.
@@ -193,7 +193,7 @@ impl<'a> Route<'a> {
 
 /// Requests to the last translator of a route.
 #[derive(Debug)]
-pub struct Asked {
+pub struct RouteRequests {
     /// A request for each sentence.
     pub requests: Vec<TextRequest>,
     /// The translation of each sentence by the first of two translators; `None` for a single one,

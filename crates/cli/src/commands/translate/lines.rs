@@ -9,7 +9,7 @@ use burnformer_infer::{
     Alternative, Cancel, Hypothesis, QualityWarning, Request, TextContext, TextRequest,
     begin_documents, quality_warnings,
 };
-use burnformer_translation::{Answer, Asked, Leg, Route, Sentence};
+use burnformer_translation::{Answer, Leg, Route, RouteRequests, Sentence};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -141,7 +141,7 @@ impl Lines<'_> {
         let sentences: Vec<Sentence> = sentences.collect();
         let asked = self.route.requests(&sentences, &Cancel::default());
         let before = usize::try_from(chunk.first - 1)?;
-        let Asked {
+        let RouteRequests {
             mut requests,
             middle,
         } = asked.map_err(|error| error.offset(before))?;
