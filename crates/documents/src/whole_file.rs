@@ -84,9 +84,9 @@ impl WholeFile {
 
     /// Returns what in the file has words and stays in the source language, such as `names of
     /// sheets`; empty if nothing does.
-    pub fn left(&self) -> String {
+    pub fn untranslated(&self) -> String {
         let all: Vec<&str> = match &self.office {
-            Some(office) => office.left().collect(),
+            Some(office) => office.untranslated().collect(),
             None if self.format == Format::Html => untranslated(&self.text),
             None => Vec::new(),
         };

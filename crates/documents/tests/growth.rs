@@ -255,7 +255,7 @@ fn languages_and_encodings() {
                 let Ok(file) = WholeFile::read(bytes.clone(), kind) else {
                     continue;
                 };
-                file.left();
+                file.untranslated();
                 file.write(text.to_owned(), [None; 2]);
             }
         }

@@ -241,7 +241,7 @@ impl Translator {
             Content::Bytes(bytes) => WholeFile::read(bytes, format),
         };
         let file = file.map_err(|error| exception(&Error::new(error)))?;
-        warn_of(py, &file.left())?;
+        warn_of(py, &file.untranslated())?;
         let options = self.options(options, &TRANSLATE_DOCUMENT)?;
         let language = language.or_else(|| options.source_language.clone());
         let inner = self.inner.clone();

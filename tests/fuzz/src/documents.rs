@@ -26,7 +26,7 @@ fn enter(bytes: &[u8], format: Format) {
     let Ok(file) = WholeFile::read(bytes.to_vec(), format.name()) else {
         return;
     };
-    file.left();
+    file.untranslated();
     let text = file.text.clone();
     let same = translate(&text, format, None, identity);
     if format.has_translations() {

@@ -68,7 +68,7 @@ fn enter(archive: Vec<u8>, kind: &str) {
     let Ok(file) = WholeFile::read(archive.clone(), kind) else {
         return;
     };
-    file.left();
+    file.untranslated();
     file.size();
     let same = file.write(file.text.clone(), [None; 2]);
     assert!(same == archive, "an unchanged document is the same archive");

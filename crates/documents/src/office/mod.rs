@@ -42,7 +42,7 @@ pub struct Office {
     archive: Vec<u8>,
     parts: Vec<Part>,
     /// The kinds of texts that stay in the source language.
-    left: BTreeSet<&'static str>,
+    untranslated: BTreeSet<&'static str>,
 }
 
 impl Office {
@@ -65,18 +65,18 @@ impl Office {
     /// If the bytes are not an archive, are encrypted, would unpack to more than 64 MiB of XML,
     /// have more than 10,000 files or two that share bytes, or contain broken XML.
     pub fn read(archive: Vec<u8>, kind: OfficeKind) -> Result<Self, BrokenFile> {
-        let (parts, left) = Reader::new(kind).read(&archive)?;
+        let (parts, untranslated) = Reader::new(kind).read(&archive)?;
         Ok(Self {
             archive,
             parts,
-            left,
+            untranslated,
         })
     }
 
     /// Iterates over the kinds of texts in the document that stay in the source language, such as
     /// `names of sheets`.
-    pub fn left(&self) -> impl Iterator<Item = &'static str> {
-        self.left.iter().copied()
+    pub fn untranslated(&self) -> impl Iterator<Item = &'static str> {
+        self.untranslated.iter().copied()
     }
 
     /// Returns the paragraphs as one page of HTML.

@@ -42,7 +42,7 @@ pub(super) struct Reader {
     /// Texts of cells that formulas and tables name.
     named: HashSet<String>,
     /// The kinds of texts that stay in the source language.
-    left: BTreeSet<&'static str>,
+    untranslated: BTreeSet<&'static str>,
 }
 
 impl Reader {
@@ -51,7 +51,7 @@ impl Reader {
             kind,
             styles: HashMap::new(),
             named: HashSet::new(),
-            left: BTreeSet::new(),
+            untranslated: BTreeSet::new(),
         }
     }
 
@@ -67,7 +67,7 @@ impl Reader {
         let mut parts = Vec::new();
         for index in 0..zip.len() {
             let name = name(&zip, index).map_err(broken)?;
-            self.left.extend(files.left(&name).map(title_of));
+            self.untranslated.extend(files.left(&name).map(title_of));
             if !files.has_text(&name) {
                 continue;
             }
@@ -75,7 +75,7 @@ impl Reader {
             let mut bytes = Vec::new();
             unpack(file, &mut bytes).map_err(broken)?;
             if files.is_picture(&name) {
-                self.left
+                self.untranslated
                     .extend(untranslated(&String::from_utf8_lossy(&bytes)));
                 continue;
             }
@@ -96,7 +96,7 @@ impl Reader {
             part.paragraphs = paragraphs.map_err(|fault| in_file(name, fault))?;
         }
         let parts = parts.into_iter().map(|(_, part)| part).collect();
-        Ok((parts, self.left))
+        Ok((parts, self.untranslated))
     }
 
     /// Keeps what other files need of the file `name` with the text `xml`, and what stays of it.
@@ -107,10 +107,10 @@ impl Reader {
                 let formulas = named::has_words(xml).then_some("texts in formulas");
                 let sheets = named::has_sheet_names(xml).then_some("names of sheets");
                 let names = named::has_names(xml).then_some("names of columns and filters");
-                self.left
+                self.untranslated
                     .extend([formulas, sheets, names].into_iter().flatten());
             }
-            OfficeKind::Epub => self.left.extend(untranslated(xml)),
+            OfficeKind::Epub => self.untranslated.extend(untranslated(xml)),
             _ => {
                 let styles = Styles::shared(xml);
                 let styles = styles.map(|styles| (folder(name).to_owned(), styles));

@@ -1,4 +1,5 @@
-//! The interface of DeepL (version 2, and glossaries of version 3), for its unchanged clients.
+//! The interface of DeepL for its unchanged clients: version 2, and version 3 of glossaries,
+//! languages and translation memories.
 
 pub(crate) mod documents;
 pub(crate) mod editing;
@@ -18,16 +19,16 @@ use axum::response::Response;
 use burnformer_documents::{Format, Splitting};
 use burnformer_terminology::Glossary;
 use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use self::markup::{Prepared, unmarked};
 use super::body::{LenientFields, MAX_FIELDS, Texts, number};
 use super::error::{ApiError, ErrorBody, Errors, Result};
-use super::source::Sourced;
+use super::source::TextsWithLanguages;
 use super::{AUTO, Client};
-use crate::compute::{CancelWatch, Price, compute};
+use crate::compute::{Price, compute};
 use crate::engine::Choice;
 use crate::language::LanguagePair;
 use crate::text::{Reading, best};
@@ -142,6 +143,15 @@ pub(crate) struct DeeplTextsRequest {
     style_id: (),
 }
 
+/// One translation of an answer.
+#[derive(Serialize)]
+struct DeeplTranslation {
+    detected_source_language: String,
+    text: String,
+    billed_characters: usize,
+    model_type_used: Option<String>,
+}
+
 /// Translates texts.
 #[utoipa::path(post, path = "/v2/translate", tag = "DeepL",
     request_body(content(
@@ -150,8 +160,8 @@ pub(crate) struct DeeplTextsRequest {
 pub(crate) async fn deepl_translate(
     LenientFields(client, request): LenientFields<DeeplTextsRequest>,
 ) -> Result<Json<Value>> {
-    known("formality", request.formality.as_deref(), &FORMALITIES)?;
-    let markup = known(
+    one_of("formality", request.formality.as_deref(), &FORMALITIES)?;
+    let markup = one_of(
         "tag_handling",
         request.tag_handling.as_deref(),
         &["xml", "html"],
@@ -195,30 +205,34 @@ pub(crate) async fn deepl_translate(
         format,
         splitting: Some(splitting),
     };
-    let Sourced {
+    let TextsWithLanguages {
         mut read, pairs, ..
     } = client
         .sourced(&source, &request.target_lang, texts, reading, permit)
         .await?;
     read.keeps_formatting = request.preserve_formatting;
     read.before = context;
-    let glossaries = prescribed(&client, request.glossary_id, &source, &pairs[0])?;
+    let glossaries = chosen_glossaries(&client, request.glossary_id, &source, &pairs[0])?;
     let memory = request.translation_memory_id.as_deref();
     let threshold = request.translation_memory_threshold;
     memories::check(&client, memory, threshold, &pairs)?;
     let choice = Choice::default();
     let all = best(client.translate(read, &pairs, choice, glossaries).await?);
     let model = request.model_type.map(|model| model.replace("prefer_", ""));
-    Ok(Json(compute(&client.sender, price, move |cancel: &CancelWatch| {
-        let mut translations = Vec::new();
+    let answer = compute(&client.sender, price, move |cancel| {
+        let mut translations = Vec::with_capacity(pairs.len());
         for ((pair, text), count) in pairs.iter().zip(all).zip(counts) {
             cancel.unwind_if_cancelled();
-            let text = if is_xml { unmarked(&text, &tags) } else { text };
-            let language = capitals(&pair.source);
-            translations.push(json!({"detected_source_language": language, "text": text, "billed_characters": count, "model_type_used": model}));
+            translations.push(DeeplTranslation {
+                detected_source_language: capitals(&pair.source),
+                text: if is_xml { unmarked(&text, &tags) } else { text },
+                billed_characters: count,
+                model_type_used: model.clone(),
+            });
         }
         json!({"translations": translations})
-    }).await?))
+    });
+    Ok(Json(answer.await?))
 }
 
 /// The values of `formality` that demand nothing: models do not support it.
@@ -230,7 +244,7 @@ const FORMALITIES: [&str; 3] = ["default", "prefer_less", "prefer_more"];
 /// Returns an error if the value is unknown.
 fn splitting(value: Option<&str>, is_html: bool) -> Result<Splitting> {
     let values = ["0", "1", "nonewlines"];
-    Ok(match &*known("split_sentences", value, &values)? {
+    Ok(match &*one_of("split_sentences", value, &values)? {
         "0" => Splitting::Nothing,
         "1" => Splitting::Lines,
         "" if !is_html => Splitting::Lines,
@@ -265,22 +279,22 @@ fn refused<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
 /// The `value` of the option `field`, trimmed and in lower case; empty if there is no value.
 ///
 /// # Errors
-/// Returns an error if the value is not among the `known` values.
-fn known(field: &str, value: Option<&str>, known: &[&str]) -> Result<String> {
+/// Returns an error if the value is not among `values`.
+fn one_of(field: &str, value: Option<&str>, values: &[&str]) -> Result<String> {
     let value = value.unwrap_or_default().trim().to_lowercase();
-    if value.is_empty() || known.contains(&&*value) {
+    if value.is_empty() || values.contains(&&*value) {
         return Ok(value);
     }
     let error = format!("{value} is not supported");
     Err(ApiError::bad(
         field,
         error,
-        format!("one of {}", known.join(", ")),
+        format!("one of {}", values.join(", ")),
     ))
 }
 
 /// The error for a glossary that does not exist.
-fn unknown() -> ApiError {
+fn no_glossary() -> ApiError {
     let error = "there is no such glossary, or it has no terms for these languages; make it again, since glossaries are forgotten when the server ends";
     ApiError::new(StatusCode::NOT_FOUND, error)
 }
@@ -290,7 +304,7 @@ fn unknown() -> ApiError {
 ///
 /// # Errors
 /// Returns an error if there is no such glossary, or if it has no terms for the pair.
-fn prescribed(
+fn chosen_glossaries(
     client: &Client,
     ids: Option<Texts>,
     source: &str,
@@ -312,9 +326,11 @@ fn prescribed(
     let mut glossaries = Vec::new();
     for id in &ids {
         let stored = client.glossaries.get_for(&client.sender, id);
-        let stored = stored.ok_or_else(unknown)?;
+        let stored = stored.ok_or_else(no_glossary)?;
         let mut all = stored.terms.iter();
-        let (_, terms) = all.find(|(known, _)| known == pair).ok_or_else(unknown)?;
+        let (_, terms) = all
+            .find(|(other, _)| other == pair)
+            .ok_or_else(no_glossary)?;
         glossaries.push(terms.clone());
     }
     Ok(glossaries)

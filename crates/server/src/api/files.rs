@@ -16,7 +16,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::body::{Content, MAX_FIELDS, header_text, open, read_form};
 use super::error::{ApiError, ErrorBody, Errors, Result};
 use super::form::check_count;
-use super::source::Sourced;
+use super::source::TextsWithLanguages;
 use super::{Client, MAX_WORK, Service, Shared, memory_of};
 use crate::compute::{Price, compute};
 use crate::language::LanguagePair;
@@ -76,7 +76,7 @@ pub(crate) async fn translate_file(
         .unpacked(&client, &request.source, &request.target)
         .await?;
     let key = format!("{}.{}", unguessable(), plain(&upload.name));
-    let left = upload.left.clone();
+    let left = upload.untranslated.clone();
     upload.keep(&client, &key, None, Vec::new()).await?;
     let origin = origin(&headers);
     let prefix = prefix(&client, &headers);
@@ -148,9 +148,9 @@ impl SentFile {
         let mut permit = client.permit_of(memory).await?;
         let price = Price::of_file(cost);
         let file = compute(&client.sender, price, move |_| {
-            WholeFile::read(bytes, &kind).map(|file| (file.left(), file))
+            WholeFile::read(bytes, &kind).map(|file| (file.untranslated(), file))
         });
-        let (left, mut file) = file.await?.map_err(broken)?;
+        let (untranslated, mut file) = file.await?.map_err(broken)?;
         client.check_texts("file", 1, [&*file.text])?;
         permit.shrink(file.size() + 2 * memory_of(file.text.as_bytes()));
         let text = std::mem::take(&mut file.text);
@@ -158,12 +158,12 @@ impl SentFile {
         let characters = text.chars().count();
         // The permit of the file covers its text.
         let none = client.work.permit(&client.sender);
-        let Sourced { read, pairs, .. } = client
+        let TextsWithLanguages { read, pairs, .. } = client
             .sourced(source, target, vec![text], file.format, none)
             .await?;
         Ok(Upload {
             name,
-            left,
+            untranslated,
             file,
             read,
             pairs,
@@ -180,7 +180,7 @@ pub(super) struct Upload {
     /// The language pair of the translation.
     pub pairs: Vec<LanguagePair>,
     /// What in the file stays in the source language.
-    left: String,
+    untranslated: String,
     file: WholeFile,
     /// The text of the file.
     read: ReadTexts,
@@ -226,7 +226,7 @@ impl Upload {
             state: FileState::Done {
                 bytes: bytes.into(),
                 source_chars: self.characters,
-                untranslated: self.left,
+                untranslated: self.untranslated,
             },
         };
         put(client, id, stored, size)

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::body::{LenientFields, Shape, Texts, number};
 use super::error::{ApiError, Errors, Result};
-use super::source::Sourced;
+use super::source::TextsWithLanguages;
 use super::{Shared, extensions, format, within};
 use crate::engine::Choice;
 use crate::language::name;
@@ -107,7 +107,7 @@ pub(crate) async fn translate(
     let permit = client
         .permit(texts.iter().map(String::as_str), choice.n_best)
         .await?;
-    let Sourced {
+    let TextsWithLanguages {
         read,
         pairs,
         detected,

@@ -33,7 +33,7 @@ struct Guess {
 }
 
 /// Texts with their languages.
-pub(super) struct Sourced {
+pub(super) struct TextsWithLanguages {
     pub read: ReadTexts,
     /// The language pair of each text.
     pub pairs: Vec<LanguagePair>,
@@ -124,7 +124,7 @@ impl Client {
         texts: Vec<String>,
         reading: impl Into<Reading>,
         permit: Permit,
-    ) -> Result<Sourced> {
+    ) -> Result<TextsWithLanguages> {
         let reading = reading.into();
         let count = texts.len();
         if source != AUTO {
@@ -132,7 +132,7 @@ impl Client {
             let read = self
                 .read(texts, reading, Some(&pair.target), permit)
                 .await?;
-            return Ok(Sourced {
+            return Ok(TextsWithLanguages {
                 read,
                 pairs: vec![pair; count],
                 detected: None,
@@ -151,7 +151,7 @@ impl Client {
             };
             pairs.push(self.served_pair(&text, &found.language, &target)?);
         }
-        Ok(Sourced {
+        Ok(TextsWithLanguages {
             read,
             pairs,
             detected: Some(detected),

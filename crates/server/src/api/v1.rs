@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::body::{Fields, Texts, number};
 use super::error::{ApiError, Errors, Result};
 use super::libretranslate::OneOrMany;
-use super::source::Sourced;
+use super::source::TextsWithLanguages;
 use super::{AUTO, Client, format, within};
 use crate::compute::{Price, compute};
 use crate::engine::{Candidate, Choice, Sentence};
@@ -82,7 +82,7 @@ pub(crate) async fn translate(
     let asked = request.source.as_deref().unwrap_or(AUTO);
     let held = texts.iter().chain([&context]).map(String::as_str);
     let permit = client.permit(held, 1).await?;
-    let Sourced {
+    let TextsWithLanguages {
         mut read,
         pairs,
         detected,

@@ -29,7 +29,7 @@ pub(super) fn translate(
         &[]
     };
     let file = read_document(input, kind)?;
-    let leftovers = file.left();
+    let leftovers = file.untranslated();
     if !leftovers.is_empty() {
         say(format_args!(
             "warning: {name}: stays in the source language: {leftovers}"

@@ -379,7 +379,7 @@ fn cells_that_a_workbook_names_stay_and_are_named() {
 
 #[test]
 fn what_stays_in_the_source_language_is_said() {
-    let said = |bytes: Vec<u8>, kind: &str| WholeFile::read(bytes, kind).unwrap().left();
+    let said = |bytes: Vec<u8>, kind: &str| WholeFile::read(bytes, kind).unwrap().untranslated();
     let book = |sheet: &str, names: &str| {
         archive(&[
             (
@@ -430,6 +430,6 @@ fn what_stays_in_the_source_language_is_said() {
         ("word/b.html", "x"),
     ];
     let office = Office::read(archive(&files), OfficeKind::Docx).unwrap();
-    let left: Vec<&str> = office.left().collect();
+    let left: Vec<&str> = office.untranslated().collect();
     assert_eq!(left, ["embedded documents", "imported documents"]);
 }

@@ -15,7 +15,7 @@ use super::super::body::{LenientFields, MAX_FIELDS, Texts, number, open};
 use super::super::error::{ApiError, Errors, Result};
 use super::super::files::{attachment, extension, put, read_file};
 use super::super::{AUTO, Client, Shared};
-use super::{FORMALITIES, known, memories, prescribed, refused};
+use super::{FORMALITIES, chosen_glossaries, memories, one_of, refused};
 use crate::store::{FileState, StoredFile, unguessable};
 
 /// A request that starts the translation of a document.
@@ -65,7 +65,7 @@ pub(crate) async fn deepl_document(
         read_file::<DeeplDocumentRequest>(content, &limits)
     })
     .await?;
-    known("formality", request.formality.as_deref(), &FORMALITIES)?;
+    one_of("formality", request.formality.as_deref(), &FORMALITIES)?;
     let end = request.output_format.unwrap_or_default();
     if !end.is_empty() && !end.eq_ignore_ascii_case(extension(&sent.name)) {
         let error = format!("the file cannot become {end}");
@@ -79,7 +79,7 @@ pub(crate) async fn deepl_document(
         .unpacked(&client, &source, &request.target_lang)
         .await?;
     let pair = upload.pairs[0].clone();
-    let glossaries = prescribed(&client, request.glossary_id, &source, &pair)?;
+    let glossaries = chosen_glossaries(&client, request.glossary_id, &source, &pair)?;
     let memory = request.translation_memory_id.as_deref();
     let threshold = request.translation_memory_threshold;
     memories::check(&client, memory, threshold, &upload.pairs)?;

@@ -17,7 +17,7 @@ use super::super::{Client, Shared};
 use super::glossaries::{
     DeeplDictionary, DeeplGlossary, Dictionary, STORED_TERMS, described, dictionary, read,
 };
-use super::unknown;
+use super::no_glossary;
 use crate::compute::{CancelWatch, Price, compute};
 use crate::store::{Replaced, StoredGlossary};
 
@@ -67,8 +67,8 @@ async fn deepl_dictionary(
     if method == Method::DELETE {
         let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
         changed(&client, &id, move |glossary| {
-            let place = glossary.terms.iter().position(|(known, _)| *known == pair);
-            glossary.terms.remove(place.ok_or_else(unknown)?);
+            let place = glossary.terms.iter().position(|(other, _)| *other == pair);
+            glossary.terms.remove(place.ok_or_else(no_glossary)?);
             Ok(())
         })
         .await?;
@@ -97,7 +97,7 @@ async fn changed(
     let change = Arc::new(change);
     loop {
         let old = client.glossaries.get_for(&client.sender, id);
-        let old = old.ok_or_else(unknown)?;
+        let old = old.ok_or_else(no_glossary)?;
         let price = Price::of_terms(old.size());
         let copied = old.clone();
         let change = change.clone();
@@ -117,7 +117,7 @@ async fn changed(
 /// The terms in `glossary` for the languages of `new`, which are created if there are none.
 fn terms_of<'a>(glossary: &'a mut StoredGlossary, new: &Dictionary) -> &'a mut Arc<Glossary> {
     let all = &mut glossary.terms;
-    let place = all.iter().position(|(known, _)| *known == new.0);
+    let place = all.iter().position(|(other, _)| *other == new.0);
     let place = place.unwrap_or_else(|| {
         all.push((new.0.clone(), Arc::default()));
         all.len() - 1

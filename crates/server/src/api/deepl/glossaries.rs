@@ -20,7 +20,7 @@ use super::super::body::LenientFields;
 use super::super::error::{ApiError, Errors, Result};
 use super::super::v1::terms;
 use super::super::{Client, Shared};
-use super::{DeeplRequest, known, languages, unknown};
+use super::{DeeplRequest, languages, no_glossary, one_of};
 use crate::compute::{CancelWatch, Price, compute};
 use crate::language::LanguagePair;
 use crate::store::{StoredGlossary, unguessable};
@@ -116,13 +116,13 @@ async fn glossary(
     Path(id): Path<String>,
     LenientFields(client, _): LenientFields<DeeplRequest>,
 ) -> Result<Response> {
-    let known = client.glossaries.get_for(&client.sender, &id);
-    let known = known.ok_or_else(unknown)?;
+    let stored = client.glossaries.get_for(&client.sender, &id);
+    let stored = stored.ok_or_else(no_glossary)?;
     if method == Method::DELETE {
         client.glossaries.remove(&id);
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    Ok(Json(described(&id, &known)).into_response())
+    Ok(Json(described(&id, &stored)).into_response())
 }
 
 /// Returns the terms of a glossary, a line each.
@@ -139,12 +139,12 @@ async fn glossary_entries(
     let pair = (!is_whole).then(|| client.pair(&asked.source_lang, &asked.target_lang));
     let pair = pair.transpose()?;
     let glossary = client.glossaries.get_for(&client.sender, &id);
-    let glossary = glossary.ok_or_else(unknown)?;
+    let glossary = glossary.ok_or_else(no_glossary)?;
     let found = glossary
         .terms
         .iter()
-        .find(|(known, _): &&Dictionary| pair.as_ref().is_none_or(|pair| known == pair))
-        .ok_or_else(unknown)?;
+        .find(|(other, _): &&Dictionary| pair.as_ref().is_none_or(|pair| other == pair))
+        .ok_or_else(no_glossary)?;
     let found = found.clone();
     let price = Price::of_bytes(found.1.size());
     Ok(compute(&client.sender, price, move |_: &CancelWatch| {
@@ -204,7 +204,7 @@ pub(super) fn dictionary((pair, terms): &Dictionary) -> Value {
 /// Parses the terms of a request.
 pub(super) async fn read(client: &Client, sent: DeeplDictionary) -> Result<Dictionary> {
     let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
-    let format = known(
+    let format = one_of(
         "entries_format",
         Some(&sent.entries_format),
         &["tsv", "csv"],

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::super::Client;
 use super::super::body::LenientFields;
 use super::super::error::{ApiError, Errors, Result};
-use super::{DeeplRequest, capitals, known};
+use super::{DeeplRequest, capitals, one_of};
 use crate::language::name;
 
 /// Lists the source languages or the target languages.
@@ -23,7 +23,7 @@ use crate::language::name;
 pub(crate) async fn deepl_languages(
     LenientFields(client, request): LenientFields<DeeplRequest>,
 ) -> Result<Json<Value>> {
-    let is_target = known("type", request.r#type.as_deref(), &["source", "target"])? == "target";
+    let is_target = one_of("type", request.r#type.as_deref(), &["source", "target"])? == "target";
     let codes = if is_target {
         target_codes(&client)
     } else {
@@ -78,7 +78,7 @@ const RESOURCES: [&str; 7] = [
 pub(crate) async fn deepl_resource_languages(
     LenientFields(client, request): LenientFields<DeeplResourceRequest>,
 ) -> Result<Json<Value>> {
-    let resource = known("resource", Some(&request.resource), &RESOURCES)?;
+    let resource = one_of("resource", Some(&request.resource), &RESOURCES)?;
     let features: &[&str] = match &*resource {
         "" => return Err(ApiError::missing("resource")),
         "translate_text" => &["tag_handling", "glossary"],

@@ -57,7 +57,7 @@ pub(crate) async fn deepl_memory(
 ) -> Result<Json<Value>> {
     let mut all = client.models.memories();
     let found = all.find(|(pair, _)| pair.to_string() == id);
-    let found = found.ok_or_else(|| unknown(&client, &id))?;
+    let found = found.ok_or_else(|| no_memory(&client, &id))?;
     Ok(Json(described(found)))
 }
 
@@ -95,12 +95,12 @@ pub(super) fn check(
     if is_known {
         Ok(())
     } else {
-        Err(unknown(client, id))
+        Err(no_memory(client, id))
     }
 }
 
 /// The error for a memory that does not exist.
-fn unknown(client: &Client, id: &str) -> ApiError {
+fn no_memory(client: &Client, id: &str) -> ApiError {
     let all: Vec<String> = client
         .models
         .memories()
