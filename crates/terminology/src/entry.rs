@@ -2,7 +2,7 @@
 
 use crate::error::{EntryProblem, GlossaryError};
 use crate::{MAX_ALTERNATIVES, MAX_CHARACTERS};
-use burnformer_text::{Word, are_particles, is_in_word, normalized, words};
+use burnformer_text::{Word, are_particles, is_blank, is_in_word, normalized, words};
 
 /// A term and its translations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +28,11 @@ impl Entry {
     /// # Errors
     /// Returns a [`GlossaryError`] if a term is empty or too long, or has too many translations.
     pub fn new(location: String, source: &str, target: &str) -> Result<Self, GlossaryError> {
-        let stem = source
-            .trim_end()
+        let normal = normalized(source);
+        let stem = normal
             .strip_suffix('*')
             .filter(|stem| stem.ends_with(is_in_word));
-        let words = words(stem.unwrap_or(source));
+        let words = words(stem.unwrap_or(&normal));
         let is_open = stem.is_some();
         let any_case = words.iter().all(|word| word.text == word.folded);
         match terms(source, target) {
@@ -80,16 +80,19 @@ fn terms(source: &str, target: &str) -> Result<(String, Vec<String>), EntryProbl
 
 /// Normalises `term`, a part of `text`, and checks it.
 fn checked(side: &'static str, term: &str, text: &str) -> Result<String, EntryProblem> {
-    let normal = normalized(term);
-    match normal.chars().count() {
-        0 => Err(EntryProblem::Empty {
+    if is_blank(term) {
+        return Err(EntryProblem::Empty {
             side,
             text: text.into(),
-        }),
-        characters if characters > MAX_CHARACTERS => Err(EntryProblem::TooLong {
+        });
+    }
+    let normal = normalized(term);
+    let characters = normal.chars().count();
+    if characters > MAX_CHARACTERS {
+        return Err(EntryProblem::TooLong {
             term: normal.chars().take(40).collect(),
             characters,
-        }),
-        _ => Ok(normal),
+        });
     }
+    Ok(normal)
 }

@@ -230,6 +230,31 @@ mod tests {
     }
 
     #[test]
+    fn a_term_with_a_visible_character_is_found_in_its_own_text_and_others_are_refused() {
+        // A control, invisible marks, the blank of Braille, and what is visible.
+        let characters = "\0\u{200B}\u{180B}\u{FE0F}\u{301}\u{2800} *aä".chars();
+        let mut texts = vec![String::new()];
+        for _ in 0..3 {
+            let longer: Vec<String> = texts
+                .iter()
+                .flat_map(|text| characters.clone().map(move |c| format!("{text}{c}")))
+                .collect();
+            texts.extend(longer);
+        }
+        for text in texts {
+            match Entry::new("1".into(), &text, "x") {
+                Ok(_) => assert_eq!(found(&[(&text, "x")], &text), "x", "{text:?}"),
+                Err(_) => assert!(burnformer_text::is_blank(&text), "{text:?}"),
+            }
+            assert_eq!(
+                Entry::new("1".into(), "x", &text).is_err(),
+                burnformer_text::is_blank(&text),
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
     fn a_term_is_found_wherever_it_stands_but_not_inside_of_a_part() {
         let pairs = [
             ("Hund", "dog"),
