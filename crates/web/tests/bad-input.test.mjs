@@ -135,7 +135,7 @@ for (const language of Object.keys(words)) {
           const said = await evaluate(STATUS);
           assert.ok(said.startsWith(`${file}: `) && says(said.slice(file.length + 2), language, word), `${file}: ${said}`);
           assert.ok(await evaluate(`document.getElementById("save").hidden`), `${file}: an old file is offered`);
-        } else await until(evaluate, `!document.getElementById("save").hidden`);
+        } else await until(evaluate, `${STATUS} === ${JSON.stringify(words[language]["file-empty"].replace("{name}", file))}`);
         await works(session, PAGES["index.html"]);
       }
     });
