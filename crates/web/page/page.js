@@ -50,6 +50,8 @@ function say(text, isError = false) {
 
 /** Loads the model that is chosen, and ends the one before it. */
 async function choose() {
+  // The text is translated once the model is there.
+  clearTimeout(pause);
   running.abort();
   const before = present.translator;
   const name = model.value;
@@ -189,6 +191,8 @@ function turn() {
 
 /** Translates a document, and offers the result to be saved. */
 async function translateFile(given) {
+  // Text that was just typed would end the translation of the file.
+  clearTimeout(pause);
   save.hidden = true;
   notice.replaceChildren();
   say("");

@@ -168,6 +168,9 @@ function addFolder() {
 async function open() {
   const value = $("model").value;
   if (!value) return fail(new Error("no model is open"));
+  // A sentence that was typed before waits for this model, and a run of the model before it ends.
+  clearTimeout(pause);
+  running++;
   present = value;
   state.model = value === Object.keys(EXAMPLES)[0] || opened.has(value) ? "" : value;
   say(word("loading"));
