@@ -72,10 +72,10 @@ function grid(pick) {
   })));
 }
 
-/** The places that a head may look at from each query `q` of `weights`, by name. */
+/** The places that a head may look at from each query `q` of `weights`, by name. The end is no word of the source. */
 function placesOf(kind, weights) {
   const end = weights[0].length - 1;
-  if (kind === "cross") return { end: () => end, one: (q) => weights[q].indexOf(Math.max(...weights[q])) };
+  if (kind === "cross") return { end: () => end, one: (q) => weights[q].indexOf(Math.max(...weights[q].slice(0, end))) };
   const near = { before: (q) => q - 1, itself: (q) => q };
   return kind === "decoder" ? { ...near, start: () => 0 } : { ...near, after: (q) => q + 1, end: () => end };
 }
