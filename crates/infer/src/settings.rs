@@ -1,9 +1,14 @@
-use std::fmt::Display;
-use std::ops::RangeInclusive;
+mod checks;
+mod length_penalty;
+
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub(crate) use self::checks::check;
+use self::checks::{above_zero, finite, in_range, within};
+pub use self::length_penalty::{LengthPenalty, length_penalty};
 
 /// The largest number of hypotheses of a sentence. It bounds memory: each hypothesis has a row in the
 /// model's batch and in its cache.
@@ -425,107 +430,6 @@ impl Sampling {
         )?;
         above_zero("sampling.top_p", self.top_p, 1.0)
     }
-}
-
-fn within(name: &'static str, value: usize, most: &'static str, limit: usize) -> Result<()> {
-    if value <= limit {
-        Ok(())
-    } else {
-        Err(SettingsError::Above {
-            name,
-            value,
-            most,
-            limit,
-        })
-    }
-}
-
-/// An error for the setting `name`, unless its `value` is in `range`.
-fn in_range<T: PartialOrd + Display>(
-    name: &'static str,
-    value: T,
-    range: RangeInclusive<T>,
-) -> Result<()> {
-    let remedy = format!("between {} and {} are possible", range.start(), range.end());
-    check(range.contains(&value), name, &value, &remedy)
-}
-
-/// An error for the setting `name`, unless its `value` is above 0 and at most `most`.
-fn above_zero(name: &'static str, value: f64, most: f64) -> Result<()> {
-    let remedy = format!("a number above 0 and at most {most} is needed");
-    check(value > 0.0 && value <= most, name, &value, &remedy)
-}
-
-/// An error for the setting `name`, unless its `value` is a finite number.
-fn finite(name: &'static str, value: f64) -> Result<()> {
-    check(value.is_finite(), name, &value, "a finite number is needed")
-}
-
-/// An error for the setting `name`, unless its `value` is `good`.
-pub(crate) fn check(
-    good: bool,
-    name: &'static str,
-    value: &dyn ToString,
-    remedy: &str,
-) -> Result<()> {
-    if good {
-        Ok(())
-    } else {
-        Err(SettingsError::Value {
-            name,
-            value: value.to_string(),
-            remedy: remedy.into(),
-        })
-    }
-}
-
-/// The length penalty of scores.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LengthPenalty {
-    /// The log-probability log P, which favours short translations.
-    None,
-    /// log P per token.
-    Average,
-    /// log P / ((5 + n) / 6)^α for n tokens, with α ≥ 0: the paper's choice (§6.1) with α 0.6, from
-    /// Wu et al., 2016, equation 14. Larger α favours longer translations.
-    Gnmt(f64),
-    /// log P / n^α for n tokens, with α ≥ 0, as in Hugging Face's transformers, Marian and
-    /// CTranslate2; α 1 is `average`.
-    Power(f64),
-}
-
-impl LengthPenalty {
-    fn validate(self) -> Result<()> {
-        let (name, alpha) = match self {
-            Self::Gnmt(alpha) => ("length_penalty.gnmt", alpha),
-            Self::Power(alpha) => ("length_penalty.power", alpha),
-            Self::None | Self::Average => return Ok(()),
-        };
-        let good = alpha.is_finite() && alpha >= 0.0;
-        check(good, name, &alpha, "a number of at least 0 is needed")
-    }
-
-    /// The divisor of the log-probability of a hypothesis of `n` tokens, `</s>` included.
-    pub fn divisor(self, n: usize) -> f64 {
-        match self {
-            Self::None => 1.0,
-            Self::Average => n.max(1) as f64,
-            Self::Gnmt(alpha) => length_penalty(n, alpha),
-            Self::Power(alpha) => (n.max(1) as f64).powf(alpha),
-        }
-    }
-}
-
-impl Default for LengthPenalty {
-    fn default() -> Self {
-        Self::Gnmt(0.6)
-    }
-}
-
-/// The length penalty of GNMT for `n` tokens, `</s>` included: ((5 + n) / 6)^α.
-pub fn length_penalty(n: usize, alpha: f64) -> f64 {
-    ((5.0 + n as f64) / 6.0).powf(alpha)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Translating as other crates do it.
 
+mod attention;
 mod common;
 mod context;
 mod glossary;
