@@ -1,5 +1,6 @@
 //! Models fetched from a local server. The hub itself is asked by no test.
 
+mod firefox;
 mod server;
 
 use std::fs;
@@ -86,20 +87,6 @@ impl Hub {
     fn partial(&self) -> PathBuf {
         let blobs = self.cache.path().join("hub/models--a--b/blobs");
         blobs.join(format!("{}.incomplete", hex(&Sha256::digest(WEIGHTS))))
-    }
-
-    /// Puts a list of Firefox's with these files on the server, each with its kind and version.
-    fn put_firefox(&self, pair: [&str; 2], records: &[[&str; 3]]) {
-        let attachments = json!({"base_url": format!("{}/", self.store.address)});
-        let root = json!({"capabilities": {"attachments": attachments}});
-        self.server.put("/v1/", Page::of(root.to_string()));
-        let list: Vec<_> = records.iter().map(|&file| record(pair, file)).collect();
-        let path = "/v1/buckets/main/collections/translations-models/records";
-        self.server
-            .put(path, Page::of(json!({ "data": list }).to_string()));
-        for [name, ..] in records {
-            self.store.put(format!("/x/{name}"), Page::of(*name));
-        }
     }
 
     /// The ranges that the server of the weights was asked for.
@@ -397,91 +384,4 @@ fn unexpected_responses_are_errors() {
         hub.fetch("hf:a/b"),
         Err(HubError::Status { status: 418, .. })
     ));
-}
-
-/// A record of Firefox's list, whose file has the content `name`.
-fn record([from, to]: [&str; 2], [name, kind, version]: [&str; 3]) -> serde_json::Value {
-    let attachment = json!({"hash": hex(&Sha256::digest(name)), "size": name.len(), "location": format!("x/{name}")});
-    json!({"name": name, "fileType": kind, "version": version, "fromLang": from, "toLang": to, "attachment": attachment})
-}
-
-#[test]
-fn firefox_s_newest_model_arrives_whole() {
-    let hub = Hub::new();
-    let records = [
-        ["model.old.bin", "model", "1.9"],
-        ["model.deen.bin", "model", "1.10"],
-        ["vocab.deen.spm", "vocab", "1.10"],
-        ["model.new.bin", "model", "2.0a1"],
-    ];
-    hub.put_firefox(["de", "en"], &records);
-    let found = hub.fetch("firefox:de-en").unwrap();
-    assert_eq!(found.revision, "1.10");
-    let text = |name| fs::read_to_string(found.folder.join(name)).unwrap();
-    assert_eq!(
-        (text("model.deen.bin"), text("vocab.deen.spm")),
-        ("model.deen.bin".into(), "vocab.deen.spm".into())
-    );
-    assert_eq!(
-        fs::read_dir(&found.folder).unwrap().count(),
-        3,
-        "two files and the mark"
-    );
-    let before = times(hub.cache.path());
-    hub.fetch("firefox:de-en").unwrap();
-    assert_eq!(times(hub.cache.path()), before);
-    let error = hub.fetch("firefox:en-de").unwrap_err().to_string();
-    assert!(error.contains("choose one of de-en"), "{error}");
-}
-
-#[test]
-fn an_incomplete_firefox_model_replaces_no_complete_one() {
-    let hub = Hub::new();
-    let name = ModelName::parse("firefox:de-en").unwrap().unwrap();
-    let offline = Settings {
-        offline: true,
-        ..hub.settings()
-    };
-    let cached = || fetch(&name, &offline, &mut |_| true);
-    let missing = Page {
-        status: Some(404),
-        ..Page::default()
-    };
-    let files = |version| {
-        [
-            ["model.bin", "model", version],
-            ["vocab.spm", "vocab", version],
-        ]
-    };
-    hub.put_firefox(["de", "en"], &files("1.9"));
-    hub.store.put("/x/vocab.spm", missing.clone());
-    assert!(matches!(
-        hub.fetch("firefox:de-en"),
-        Err(HubError::NotFound(_))
-    ));
-    assert!(matches!(cached(), Err(HubError::Offline { .. })));
-    hub.put_firefox(["de", "en"], &files("1.9"));
-    hub.fetch("firefox:de-en").unwrap();
-    hub.put_firefox(["de", "en"], &files("1.10"));
-    hub.store.put("/x/vocab.spm", missing);
-    assert!(matches!(
-        hub.fetch("firefox:de-en"),
-        Err(HubError::NotFound(_))
-    ));
-    assert_eq!(cached().unwrap().revision, "1.9");
-    hub.put_firefox(["de", "en"], &files("1.10"));
-    hub.fetch("firefox:de-en").unwrap();
-    assert_eq!(cached().unwrap().revision, "1.10");
-}
-
-#[test]
-fn a_language_of_firefox_s_can_have_a_hyphen() {
-    for pair in [["zh-Hans", "en"], ["en", "zh-Hans"]] {
-        let hub = Hub::new();
-        hub.put_firefox(pair, &[["model.bin", "model", "1.0"]]);
-        let found = hub.fetch(&format!("firefox:{}", pair.join("-"))).unwrap();
-        assert!(found.folder.join("model.bin").is_file());
-        let error = hub.fetch("firefox:zh-Hant-en").unwrap_err().to_string();
-        assert!(error.contains("no model zh-Hant-en"), "{error}");
-    }
 }

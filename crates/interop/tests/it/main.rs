@@ -3,6 +3,7 @@
 mod common;
 mod ctranslate2;
 mod firefox;
+mod hostile_packages;
 mod hugging_face;
 mod m2m100;
 mod marian;

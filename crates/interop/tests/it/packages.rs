@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::common::fixture;
 use burn::tensor::Device;
@@ -40,7 +40,7 @@ fn yaml(tokens: &[String]) -> String {
         .collect()
 }
 
-fn read(path: &Path) -> Result<Pretrained, InteropError> {
+pub(crate) fn read(path: &Path) -> Result<Pretrained, InteropError> {
     import(path, None, &TextFiles::default()).map(|(_, package)| package)
 }
 
@@ -62,7 +62,7 @@ fn tokens_of(package: &Pretrained, name: &str) -> BTreeMap<String, u32> {
 }
 
 /// `files` as an archive, compressed.
-fn archived(path: &Path, files: &[(String, Vec<u8>)]) {
+pub(crate) fn archived(path: &Path, files: &[(String, Vec<u8>)]) {
     let mut archive = ZipWriter::new(fs::File::create(path).unwrap());
     for (name, bytes) in files {
         archive
@@ -84,7 +84,7 @@ fn write_all(dir: &Path, files: &[(String, Vec<u8>)]) {
 const OPUS: &str = "opus.spm32k-spm32k.transformer-align.model1.npz.best-perplexity.npz";
 
 /// The files of a package of OPUS-MT (`lib/dist.mk` of OPUS-MT-train).
-fn opus() -> Vec<(String, Vec<u8>)> {
+pub(crate) fn opus() -> Vec<(String, Vec<u8>)> {
     let (model, tokens) = pieces();
     let npz = fs::read(fixture("marian/post_swish/model.npz")).unwrap();
     let vocabulary = "opus.spm32k-spm32k.vocab.yml";
@@ -460,124 +460,6 @@ fn models_of_the_second_generation_of_ctranslate2_are_read() {
         .unwrap();
         let error = read(dir).unwrap_err().to_string();
         assert!(error.contains(&format!("binary version {old}")), "{error}");
-    }
-}
-
-fn copied(name: &str) -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path().join("model");
-    fs::create_dir(&dir).unwrap();
-    for entry in fs::read_dir(fixture(name)).unwrap() {
-        let path = entry.unwrap().path();
-        fs::copy(&path, dir.join(path.file_name().unwrap())).unwrap();
-    }
-    (folder, dir)
-}
-
-/// A path that is not a file is named at once, whichever file it replaces; nothing that a model
-/// needs is treated as absent.
-#[cfg(target_os = "linux")]
-#[test]
-fn pipes_loops_and_dangling_links_are_errors_without_waiting() {
-    use std::os::unix::fs::symlink;
-    let start = std::time::Instant::now();
-    for (model, files) in [
-        (
-            "ctranslate2/int8",
-            &["model.bin", "config.json", "shared_vocabulary.json"][..],
-        ),
-        (
-            "marian/student",
-            &["model.int8.bin", "decoder.yml", "vocab.yml"],
-        ),
-        (
-            "hugging_face/shared_swish",
-            &["config.json", "model.safetensors", "generation_config.json"],
-        ),
-    ] {
-        for file in files {
-            for kind in ["pipe", "loop", "folder", "hole"] {
-                let (_folder, dir) = copied(model);
-                let path = dir.join(file);
-                fs::remove_file(&path).unwrap();
-                match kind {
-                    "pipe" => assert!(
-                        std::process::Command::new("mkfifo")
-                            .arg(&path)
-                            .status()
-                            .unwrap()
-                            .success()
-                    ),
-                    "loop" => symlink(&path, &path).unwrap(),
-                    "folder" => fs::create_dir(&path).unwrap(),
-                    _ => fs::File::create(&path).unwrap().set_len(200 << 30).unwrap(),
-                }
-                // A folder named decoder.yml counts as a missing decoder.yml.
-                if kind == "folder" && *file == "decoder.yml" {
-                    continue;
-                }
-                let error = read(&dir).unwrap_err().to_string();
-                assert!(error.contains(&dir.display().to_string()), "{error}");
-                assert!(
-                    kind != "hole" || !error.contains("out of memory"),
-                    "{error}"
-                );
-            }
-        }
-    }
-    assert!(start.elapsed().as_secs() < 60);
-    let (_folder, dir) = copied("ctranslate2/int8");
-    fs::remove_file(dir.join("config.json")).unwrap();
-    assert!(read(&dir).unwrap_err().to_string().contains("config.json"));
-}
-
-/// Layers of empty variables: names are made for no more layers than there can be.
-#[test]
-fn a_header_of_many_empty_tensors_takes_no_time() {
-    let (_folder, dir) = copied("ctranslate2/float32");
-    let bin = fs::read(dir.join("model.bin")).unwrap();
-    let text = |text: &str| {
-        [
-            &(text.len() as u16 + 1).to_le_bytes()[..],
-            text.as_bytes(),
-            b"\0",
-        ]
-        .concat()
-    };
-    let head = 4 + text("TransformerSpec").len() + 4;
-    let count = u32::from_le_bytes(bin[head..head + 4].try_into().unwrap());
-    let many = 300_000;
-    let mut bytes = [&bin[..head], &(count + many).to_le_bytes()].concat();
-    for layer in 0..many {
-        let name = format!("encoder/layer_{}/self_attention/linear_0/weight", layer + 2);
-        bytes.extend([&text(&name)[..], &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0]].concat());
-    }
-    bytes.extend(&bin[head + 4..]);
-    fs::write(dir.join("model.bin"), bytes).unwrap();
-    let start = std::time::Instant::now();
-    let error = read(&dir).unwrap_err().to_string();
-    assert!(error.contains("layers, but"), "{error}");
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
-}
-
-#[test]
-fn hostile_archives_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.argosmodel");
-    archived(&path, &[("p/model/model.bin".into(), vec![0; 50 << 20])]);
-    let error = read(&path).unwrap_err().to_string();
-    assert!(error.contains("unpacks to more than"), "{error}");
-    archived(&path, &[("../../escaped".into(), vec![1; 10])]);
-    assert!(read(&path).is_err());
-    assert!(!folder.path().parent().unwrap().join("escaped").exists());
-    let files: Vec<_> = (0..2000).map(|n| (format!("p/{n}"), vec![])).collect();
-    archived(&path, &files);
-    assert!(read(&path).unwrap_err().to_string().contains("2000 files"));
-    archived(&path, &opus());
-    let whole = fs::read(&path).unwrap();
-    for len in (0..whole.len()).step_by(whole.len() / 50) {
-        fs::write(&path, &whole[..len]).unwrap();
-        assert!(read(&path).is_err(), "{len}");
     }
 }
 
