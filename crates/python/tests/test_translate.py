@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import typing
 import zipfile
 from pathlib import Path
 from types import MappingProxyType
@@ -58,6 +59,15 @@ def test_an_error_in_a_callback_ends_the_call(translator):
     with pytest.raises(RuntimeError, match="a callback cannot compute"):
         translator.translate("Wo wohnst du?", callback=again)
     assert translator.translate("Wo wohnst du?") == undisturbed
+
+
+def test_the_types_name_every_end_of_a_translation(translator):
+    memory = burnformer.Memory({"Guten Morgen!": "Morning!"})
+    found = translator.translate(["…", "Guten Morgen!", "Guten Abend!"], memory=memory)
+    found += translator.translate(["Guten Abend!"], max_length=1)
+    finishes = [translation.alternatives[0].finish for translation in found]
+    assert finishes == ["kept", "memory", "end-of-sentence", "limit"]
+    assert sorted(finishes) == sorted(typing.get_args(typing.get_type_hints(burnformer.Alternative)["finish"]))
 
 
 def test_a_memory_answers_what_it_has(translator, tmp_path):

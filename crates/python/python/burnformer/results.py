@@ -21,8 +21,9 @@ class Alternative:
     tokens: list[int]
     #: The natural log-probability of each token.
     log_probs: list[float]
-    #: The end of the translation: the model ended it, or the length limit did.
-    finish: Literal["end-of-sentence", "limit", "memory"]
+    #: Why the translation ends: by `</s>`, at the length limit, because a translation memory has it, or
+    #: because the source has nothing to translate.
+    finish: Literal["end-of-sentence", "limit", "memory", "kept"]
 
     def __str__(self) -> str:
         return self.text
@@ -34,7 +35,8 @@ class Translation:
 
     #: The best one first, as many as `n_best` says or the search found.
     alternatives: list[Alternative]
-    #: The signs that the best one is wrong: it repeats itself, is its source, or is far longer or shorter.
+    #: The signs that the best one is wrong: it repeats itself, is its source, is far longer or shorter, or
+    #: lost a number or a placeholder.
     doubts: list[Literal["loop", "copy", "length", "parts"]]
     #: The expected quality of the best one, from 0 to 1: the chrF, over 100, of translations that are as
     #: probable. `None` for a model that is not calibrated.
