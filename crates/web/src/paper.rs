@@ -11,7 +11,8 @@ use burnformer_core::{
     named_parameters, token_ids, with_parameters,
 };
 use burnformer_infer::{
-    Batching, NeuralModel, Request, Translator, force_score, load_settings, load_tokenizers, search,
+    Batching, BeamRule, NeuralModel, Request, SearchSettings, Translator, force_score,
+    load_settings, load_tokenizers, search,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -156,6 +157,7 @@ impl Paper {
             return Err(format!("temperature is {temperature}; give 0.01 to 100").into());
         }
         let mut options = self.translator.options();
+        options.search = papers_search(options.search);
         options.change(&asked)?;
         let mut settings = options.search;
         settings.max_length = Some(settings.max_length.unwrap_or(MAX_TOKENS).min(MAX_TOKENS));
@@ -282,13 +284,27 @@ impl Paper {
     }
 }
 
+/// The search of the paper (§6.1), which the page draws. Of a model's `own` settings, the tokens
+/// that may or must be written stay: the rules of other systems consider other extensions and score
+/// them by other penalties.
+fn papers_search(own: SearchSettings) -> SearchSettings {
+    SearchSettings {
+        beam_rule: BeamRule::Near,
+        suppress: own.suppress,
+        suppress_sequences: own.suppress_sequences,
+        begin_suppress: own.begin_suppress,
+        forced_bos: own.forced_bos,
+        ..SearchSettings::default()
+    }
+}
+
 /// The model with zeros in some columns of some parameters.
 fn ablated(model: Model, columns_off: &BTreeMap<String, Vec<[usize; 2]>>) -> Model {
     model.map_parameters(&mut |name, param| {
-        let (Some(ranges), columns) = (columns_off.get(name), *param.shape().last().unwrap_or(&1))
-        else {
+        let Some(ranges) = columns_off.get(name) else {
             return;
         };
+        let columns = *param.shape().last().unwrap_or(&1);
         param.update(Box::new(|flat| {
             let count = flat.dims()[0];
             let device = flat.device();
