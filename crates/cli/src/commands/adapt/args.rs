@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::builder::TypedValueParser;
 
 use crate::commands::{at_least, model};
+use crate::device::DeviceNames;
 use crate::files_in_use::{FilesInUse, UsesFiles};
 
 /// Arguments of `adapt`.
@@ -39,6 +40,9 @@ pub struct Args {
     /// The minutes that the updates may take
     #[arg(long, value_name = "M", value_parser = positive())]
     pub(super) minutes: Option<f64>,
+    /// Device on which to train; scores are computed on the CPU
+    #[arg(long, default_value = "auto", value_name = "DEVICES")]
+    pub(super) device: DeviceNames,
     /// The languages from which and into which the memory translates, such as `en de` [default:
     /// those in the name of the model]
     #[arg(long, num_args = 2, value_name = "LANGUAGE")]

@@ -61,7 +61,9 @@ pub(super) fn learn(
             .flat_map(|set| ["--set".into(), set.into()]),
     );
     line.extend(run.join("config.toml").exists().then(|| "--resume".into()));
-    let learned = train::learn(Training::try_parse_from(line)?.args).map(drop);
+    let mut training = Training::try_parse_from(line)?.args;
+    training.device = args.device.clone();
+    let learned = train::learn(training).map(drop);
     learned.or_else(|error| match error.downcast_ref() {
         Some(TrainError::NothingToDo { .. }) => Ok(()),
         _ => Err(error),

@@ -54,7 +54,7 @@ pub struct Args {
     /// Device on which to compute; several devices share the batches of each update: cuda:all, or
     /// cuda:0,cuda:1
     #[arg(long, default_value = "auto", value_name = "DEVICES")]
-    pub(super) device: DeviceNames,
+    pub(in crate::commands) device: DeviceNames,
     /// The run's folder [default: runs/PRESET, with a number if that folder exists]
     #[arg(long, short)]
     pub(super) out: Option<PathBuf>,
