@@ -295,7 +295,16 @@ fn one_of(field: &str, value: Option<&str>, values: &[&str]) -> Result<String> {
 
 /// The error for a glossary that does not exist.
 fn no_glossary() -> ApiError {
-    let error = "there is no such glossary, or it has no terms for these languages; make it again, since glossaries are forgotten when the server ends";
+    let error = "there is no such glossary; make it again, since glossaries are forgotten when the server ends";
+    ApiError::new(StatusCode::NOT_FOUND, error)
+}
+
+/// The error for a glossary without a dictionary for `pair`.
+fn no_dictionary(pair: &LanguagePair) -> ApiError {
+    let LanguagePair { source, target } = pair;
+    let error = format!(
+        "the glossary has no terms from {source} into {target}; leave it out, or make one for these languages"
+    );
     ApiError::new(StatusCode::NOT_FOUND, error)
 }
 
@@ -330,7 +339,7 @@ fn chosen_glossaries(
         let mut all = stored.terms.iter();
         let (_, terms) = all
             .find(|(other, _)| other == pair)
-            .ok_or_else(no_glossary)?;
+            .ok_or_else(|| no_dictionary(pair))?;
         glossaries.push(terms.clone());
     }
     Ok(glossaries)

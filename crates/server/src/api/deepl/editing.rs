@@ -17,7 +17,7 @@ use super::super::{Client, Shared};
 use super::glossaries::{
     DeeplDictionary, DeeplGlossary, Dictionary, STORED_TERMS, described, dictionary, read,
 };
-use super::no_glossary;
+use super::{no_dictionary, no_glossary};
 use crate::compute::{CancelWatch, Price, compute};
 use crate::store::{Replaced, StoredGlossary};
 
@@ -68,7 +68,9 @@ async fn deepl_dictionary(
         let pair = client.pair(&sent.source_lang, &sent.target_lang)?;
         changed(&client, &id, move |glossary| {
             let place = glossary.terms.iter().position(|(other, _)| *other == pair);
-            glossary.terms.remove(place.ok_or_else(no_glossary)?);
+            glossary
+                .terms
+                .remove(place.ok_or_else(|| no_dictionary(&pair))?);
             Ok(())
         })
         .await?;

@@ -20,7 +20,7 @@ use super::super::body::LenientFields;
 use super::super::error::{ApiError, Errors, Result};
 use super::super::v1::terms;
 use super::super::{Client, Shared};
-use super::{DeeplRequest, languages, no_glossary, one_of};
+use super::{DeeplRequest, languages, no_dictionary, no_glossary, one_of};
 use crate::compute::{CancelWatch, Price, compute};
 use crate::language::LanguagePair;
 use crate::store::{StoredGlossary, unguessable};
@@ -144,7 +144,7 @@ async fn glossary_entries(
         .terms
         .iter()
         .find(|(other, _): &&Dictionary| pair.as_ref().is_none_or(|pair| other == pair))
-        .ok_or_else(no_glossary)?;
+        .ok_or_else(|| pair.as_ref().map_or_else(no_glossary, no_dictionary))?;
     let found = found.clone();
     let price = Price::of_bytes(found.1.size());
     Ok(compute(&client.sender, price, move |_: &CancelWatch| {
