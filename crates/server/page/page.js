@@ -7,6 +7,7 @@ let limit = 0;
 let most = 200; // The most sentences of a request.
 let asked = 0; // The number of the last request: answers to earlier ones are left out.
 let running = new AbortController(); // Stops the last request.
+const LOST = "The connection ended before the translation. Translate again";
 let shown = []; // The sentences that are shown: {source, text, before, all}; all: the translations known so far.
 
 const headers = () => {
@@ -31,7 +32,7 @@ async function translated(fields, grow, signal) {
     if (name === "error") throw new Error(trouble(response, data));
     grow(data.sentence, data.text);
   }
-  throw new Error("The connection ended before the translation. Translate again");
+  throw new Error(LOST);
 }
 
 // The server-sent events of `body`, as they arrive.
@@ -54,8 +55,8 @@ async function* eventsOf(body) {
 
 // Why there is no answer, in words for readers who never see requests.
 function trouble(response, answer) {
-  if (response.status === 403 && $("key").value) return "This server does not know your access key. Look for a mistake in it, or ask whoever runs the server";
-  if (response.status === 403) return "This server asks for an access key. Whoever runs it can give you one: type it into the field “Access key”";
+  if (response.status === 403 && $("key").value) return "This server does not know your access key. Look for a mistake in it, or ask its operator";
+  if (response.status === 403) return "This server asks for an access key. Its operator can give you one: type it into the field “Access key”";
   return [answer.error, answer.remedy].filter(Boolean).join(": ") || `error ${response.status}`;
 }
 
@@ -87,7 +88,7 @@ function sentencesOf(text, language) {
 
 async function detected(text) {
   if ($("source").value !== "auto") return $("source").value;
-  const [found] = await ask("detect", { q: text.slice(0, 2000), api_key: $("key").value || undefined });
+  const [found] = await ask("detect", { q: text.slice(0, 2000) });
   if (!languages.some((language) => language.code === found.language && language.targets.length)) {
     throw new Error(`The text seems to be in a language that is not served (${found.language})`);
   }
@@ -376,10 +377,10 @@ async function translateFile(event) {
   form.append("file", $("file").files[0]);
   status.textContent = "Translating …";
   status.classList.remove("bad");
-  const response = await fetch("translate_file", { method: "POST", body: form });
-  const answer = await response.json().catch(() => ({}));
-  if (!response.ok) {
-    status.textContent = trouble(response, answer);
+  const response = await fetch("translate_file", { method: "POST", body: form }).catch(() => null);
+  const answer = await response?.json().catch(() => ({}));
+  if (!response?.ok) {
+    status.textContent = response ? trouble(response, answer) : LOST;
     status.classList.add("bad");
     return;
   }

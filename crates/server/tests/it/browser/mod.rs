@@ -179,7 +179,7 @@ fn the_page_asks_for_a_key_in_plain_words() {
     let [note, none, wrong, right] = &told[..] else {
         panic!("{told:?}")
     };
-    assert!(note.contains("whoever runs it gives out"), "{note}");
+    assert!(note.contains("needs an access key"), "{note}");
     assert!(none.contains("asks for an access key"), "{none}");
     assert!(wrong.contains("does not know your access key"), "{wrong}");
     assert_eq!(right, "secret: ");
