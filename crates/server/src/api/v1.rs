@@ -37,7 +37,8 @@ pub(crate) struct DocumentsRequest {
     /// Text before each of the texts, which is not translated. A model that was trained with context
     /// reads its last sentences; others ignore it.
     pub context: Option<String>,
-    /// The beam size, at least 1. The default is the model's.
+    /// The beam size, from 1 to the server's largest number of alternatives + 1. The default is the
+    /// model's.
     #[serde(default, deserialize_with = "number")]
     pub beam: Option<usize>,
     /// The exponent α of the length penalty, from 0 to 10. The default is the model's.
@@ -123,8 +124,8 @@ pub(crate) struct SentencesRequest {
     /// translates.
     #[serde(default)]
     pub links: bool,
-    /// The beam size, at least `alternatives` + 1. The default is the model's, or `alternatives` + 1
-    /// if that is more.
+    /// The beam size, from `alternatives` + 1 to the server's largest number of alternatives + 1. The
+    /// default is the model's, or `alternatives` + 1 if that is more.
     #[serde(default, deserialize_with = "number")]
     pub beam: Option<usize>,
     /// The exponent α of the length penalty, from 0 to 10. The default is the model's.
@@ -195,8 +196,8 @@ pub(crate) struct ScoredTranslation {
     /// held-out text; 0 if there is a warning in `doubts`. Missing for models without calibration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// If true, a second search found the translation, because the first produced a loop or lost a
-    /// number or a placeholder.
+    /// If true, a second search found the translation: the first had a loop, or lost a number, a
+    /// placeholder, a bracket or a joining sign.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub second_search: bool,
     /// If true, the translation comes from a translation memory of the server.
@@ -339,7 +340,8 @@ fn in_characters(range: Range<usize>, offsets: &[usize]) -> [usize; 2] {
     [offsets[range.start], offsets[range.end]]
 }
 
-/// Validates the search options.
+/// Validates the search options. A server limits them more than a program: a client's beam takes the
+/// time of others.
 fn choice(
     client: &Client,
     beam: Option<usize>,

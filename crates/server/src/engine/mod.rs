@@ -41,7 +41,8 @@ impl Default for Choice {
 pub struct Job {
     /// The sentence.
     pub sentence: Sentence,
-    /// The cost of the search: tokens times beam size. It bounds the size of a batch.
+    /// The cost of the sentence: tokens times beam size of all its searches, and the tokens of the
+    /// forward pass that finds links. It bounds the size of a batch.
     pub cost: usize,
     /// The request prepared by the engine, if it needs one, so that the sentence is not tokenised
     /// twice.
@@ -64,8 +65,7 @@ pub struct Candidate {
     pub doubts: Vec<QualityWarning>,
     /// The confidence in the translation, from 0 to 1, if the model is calibrated.
     pub confidence: Option<f64>,
-    /// If true, a second search found the translation, because the first produced a loop or lost a
-    /// number or a placeholder.
+    /// If true, a [second search](burnformer_infer::Hypothesis::is_second) found the translation.
     pub is_second: bool,
     /// If true, the translation comes from a translation memory.
     pub is_known: bool,

@@ -77,8 +77,8 @@ pub struct Args {
     /// The largest number of sentences that wait; requests beyond it are answered 503
     #[arg(long, default_value_t = QueueSettings::default().waiting, value_parser = at_least(1), value_name = "N")]
     pub(super) max_waiting: usize,
-    /// The largest number of sentences translated together; long ones and wide searches are fewer,
-    /// since together they cost at most 128 times as many tokens × beam
+    /// The largest number of sentences in a batch. A batch also has at most 128 times as many tokens
+    /// × beam, so that long sentences and wide beams make smaller batches
     #[arg(long, default_value_t = QueueSettings::default().batch, value_parser = at_least(1), value_name = "N")]
     pub(super) batch: usize,
     /// The number of batches translated at the same time [default: the number of processors]
