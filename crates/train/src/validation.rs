@@ -1,27 +1,25 @@
-use std::collections::HashMap;
-use std::sync::Arc;
+mod text;
 
 use burn::tensor::Device;
 use burnformer_core::{Mode, Model, ModelConfig, Precision};
-use burnformer_data::{BatchSampler, SamplerSettings, SpecialIds, TokenizedCorpus, Tokenizers};
+use burnformer_data::{SpecialIds, Tokenizers};
 use burnformer_infer::{
-    Calibration, GenerationSettings, InferError, Languages, LengthPenalty, NeuralModel,
-    TextContext, TextRequest, TranslateOptions, Translation, Translator,
+    Calibration, GenerationSettings, InferError, LengthPenalty, NeuralModel, TranslateOptions,
+    Translator,
 };
-use burnformer_metrics::{Chrf, Metric, References, WritingSystem, as_strs};
+use burnformer_metrics::{Chrf, Metric, WritingSystem};
 
-use crate::config::{
-    Direction, EarlyStoppingMetric, TrainConfig, ValidationScore, ValidationSettings,
-};
+use crate::config::{EarlyStoppingMetric, TrainConfig, ValidationScore, ValidationSettings};
 use crate::error::Result;
-use crate::run::{Corpora, ValidationText};
+use crate::run::Corpora;
 use crate::update::Recipe;
+use text::Text;
 
-/// A validation searches again for at most one of this number of sentences; the second search takes
-/// up to five times as long as the first.
-const SENTENCES_PER_SECOND_SEARCH: usize = 48;
+/// The smallest number of sentences of a validation for each second search, which takes up to five
+/// times as long as the first.
+const MIN_SENTENCES_FOR_EACH_RETRY: usize = 48;
 /// The number of second searches, about a second of work, that are always allowed.
-const MIN_SECOND_SEARCHES: usize = 16;
+const ALLOWED_RETRIES: usize = 16;
 
 /// The quality of a model on text that it was not trained on.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,9 +66,6 @@ pub struct Relation {
     /// The share of the most frequent translation.
     pub same: f64,
 }
-
-/// The smallest number of sentences that show a relation.
-const MIN_RELATED: usize = 30;
 
 impl Validation {
     /// The value of `metric`, and the loss. Without decoding, the value of BLEU and chrF is the
@@ -145,113 +140,6 @@ pub struct Validator {
     generation: GenerationSettings,
 }
 
-/// A validation text.
-struct Text {
-    /// The name of the direction in a run with several pairs of languages.
-    pair: Option<String>,
-    languages: Languages,
-    /// The writing system of the target text, which determines the suitable metrics.
-    writing: WritingSystem,
-    sampler: BatchSampler,
-    source: Vec<String>,
-    /// For each sentence, whether it begins a document.
-    begins: Vec<bool>,
-    references: Vec<String>,
-}
-
-impl Text {
-    fn new(config: &TrainConfig, text: &ValidationText, special: SpecialIds) -> Result<Self> {
-        let ValidationText {
-            direction,
-            languages,
-            corpus,
-            source,
-            target,
-        } = text;
-        let decoded = match config.validation.max_sentences {
-            0 => source.len(),
-            most => most.min(source.len()),
-        };
-        Ok(Self {
-            pair: direction.as_ref().map(Direction::name),
-            languages: languages.clone(),
-            writing: WritingSystem::of(target),
-            sampler: sampler(corpus, config.training.budget, special)?,
-            source: source[..decoded].to_vec(),
-            begins: (0..decoded).map(|i| !corpus.continues(i)).collect(),
-            references: target[..decoded].to_vec(),
-        })
-    }
-
-    /// The sources as requests.
-    fn requests(
-        &self,
-        translator: &Translator,
-        options: &TranslateOptions,
-    ) -> Result<Vec<TextRequest>> {
-        let requests = translator.requests(&self.source, options);
-        Ok(requests.map_err(InferError::from)?)
-    }
-
-    /// Translates the requests of the sources, each in its context.
-    fn translate(
-        &self,
-        translator: &Translator,
-        requests: &mut [TextRequest],
-        options: &TranslateOptions,
-    ) -> Result<Vec<Translation>> {
-        let history = TextContext::default();
-        Ok(translator.translate_documents(requests, &self.begins, &history, options)?)
-    }
-
-    /// Translates the sources, each in its context.
-    fn translated(
-        &self,
-        translator: &Translator,
-        options: &TranslateOptions,
-    ) -> Result<Vec<Translation>> {
-        let mut requests = self.requests(translator, options)?;
-        self.translate(translator, &mut requests, options)
-    }
-
-    /// How much the translations `texts` depend on their sources.
-    fn relation(&self, texts: &[String]) -> Result<Option<Relation>> {
-        if texts.len() < MIN_RELATED {
-            return Ok(None);
-        }
-        let mut exchanged = texts.to_vec();
-        exchanged.rotate_left(texts.len() / 2);
-        let mut counts = HashMap::new();
-        for text in texts {
-            *counts.entry(text).or_insert(0) += 1;
-        }
-        let most = counts.into_values().max().unwrap_or(0);
-        Ok(Some(Relation {
-            own: self.value(&Chrf::default(), texts)?,
-            exchanged: self.value(&Chrf::default(), &exchanged)?,
-            same: f64::from(most) / texts.len() as f64,
-        }))
-    }
-
-    /// The chrF of each of `translations`.
-    fn chrf_by_segment(&self, translations: &[Translation]) -> Result<Vec<f64>> {
-        let texts: Vec<&str> = translations
-            .iter()
-            .map(|found| found.text.as_str())
-            .collect();
-        let references = [as_strs(&self.references)];
-        let chrf = Chrf::default();
-        Ok(chrf.by_segment(&texts, &References::new(&references))?)
-    }
-
-    fn value(&self, metric: &dyn Metric, texts: &[String]) -> Result<f64> {
-        let streams = [as_strs(&self.references)];
-        Ok(metric
-            .evaluate(&as_strs(texts), &References::new(&streams))?
-            .value)
-    }
-}
-
 impl Validator {
     /// Creates a validator over the validation text of `corpora`, for models with the special ids
     /// `special` and the default settings `generation`. Returns `None` if there is no validation
@@ -316,14 +204,14 @@ impl Validator {
             other => format!(", as the target text is in {other} (validation.metric)"),
         };
         let several = if self.texts.len() > 1 {
-            "; the best model is that of the best mean over the pairs of languages"
+            "; the best model has the highest mean score over all language pairs"
         } else {
             ""
         };
         bleu.then(|| {
             format!(
                 "translations are scored by {name} ({signature}){why}{several}. Validation searches with beam {beam} and α {alpha}. \
-                 If more than {MIN_SECOND_SEARCHES} sentences, and more than one in {SENTENCES_PER_SECOND_SEARCH}, need a second \
+                 If more than {ALLOWED_RETRIES} sentences, and more than one in {MIN_SENTENCES_FOR_EACH_RETRY}, need a second \
                  search, it skips second searches"
             )
         })
@@ -429,8 +317,8 @@ impl Validator {
         let generation = self.generation(self.settings.beam, self.settings.alpha)?;
         let texts = self.quick_translations(text, translator, &generation)?;
         let bleu = text.writing.bleu();
-        validation.bleu = Some(text.value(&bleu, &texts)?);
-        validation.chrf = Some(text.value(&Chrf::default(), &texts)?);
+        validation.bleu = Some(text.metric_value(&bleu, &texts)?);
+        validation.chrf = Some(text.metric_value(&Chrf::default(), &texts)?);
         validation.signature = Some(bleu.signature(1usize.into()).to_string());
         validation.length_ratio = Some(characters(&texts) / characters(&text.references).max(1.0));
         validation.relation = text.relation(&texts)?;
@@ -454,7 +342,7 @@ impl Validator {
         let mut sum = 0.0;
         for text in &self.texts {
             let texts = self.translations(text, translator, &generation)?;
-            sum += text.value(&*self.score(text), &texts)?;
+            sum += text.metric_value(&*self.score(text), &texts)?;
         }
         let name = self.score(&self.texts[0]).name();
         Ok((name, sum / self.texts.len() as f64))
@@ -474,7 +362,7 @@ impl Validator {
         let mut quality = Vec::new();
         for text in &self.texts {
             let options = self.options(text, translator, settings);
-            let translations = text.translated(translator, &options)?;
+            let translations = text.translate(translator, &options)?;
             quality.extend(text.chrf_by_segment(&translations)?);
             found.extend(translations);
         }
@@ -508,7 +396,7 @@ impl Validator {
         settings: &GenerationSettings,
     ) -> Result<Vec<String>> {
         let options = self.options(text, translator, settings);
-        let translations = text.translated(translator, &options)?;
+        let translations = text.translate(translator, &options)?;
         Ok(translations.into_iter().map(|t| t.text).collect())
     }
 
@@ -525,15 +413,14 @@ impl Validator {
         once.protections.second_search = false;
         once.protections.keep_parts = false;
         let mut requests = text.requests(translator, &twice)?;
-        let mut translations = text.translate(translator, &mut requests, &once)?;
+        let mut translations = text.translate_requests(translator, &mut requests, &once)?;
         let again: Vec<usize> = (0..translations.len())
             .filter(|&i| {
                 let best = &translations[i].n_best[0].hypothesis;
                 translator.asks_again(&requests[i], best, twice.protections)
             })
             .collect();
-        if again.len() <= MIN_SECOND_SEARCHES.max(translations.len() / SENTENCES_PER_SECOND_SEARCH)
-        {
+        if again.len() <= ALLOWED_RETRIES.max(translations.len() / MIN_SENTENCES_FOR_EACH_RETRY) {
             let requests = again.iter().map(|&i| requests[i].clone()).collect();
             for (i, better) in again
                 .into_iter()
@@ -552,7 +439,7 @@ impl Validator {
     /// beam and length penalty.
     ///
     /// # Errors
-    /// Returns [`TrainError::Infer`](crate::TrainError::Infer) if one of both is out of its range.
+    /// Returns [`TrainError::Infer`](crate::TrainError::Infer) if either is out of its range.
     fn generation(&self, beam: usize, alpha: f64) -> Result<GenerationSettings> {
         let mut generation = self.generation.clone();
         generation.search.length_penalty = LengthPenalty::Gnmt(alpha);
@@ -574,24 +461,6 @@ fn characters(texts: &[String]) -> f64 {
         .iter()
         .map(|text| burnformer_text::visible(text).chars().count())
         .sum::<usize>() as f64
-}
-
-/// Batches of all pairs, within the `budget` of training; a longer pair is a batch of its own.
-fn sampler(
-    corpus: &Arc<TokenizedCorpus>,
-    budget: usize,
-    special: SpecialIds,
-) -> Result<BatchSampler> {
-    let lengths = corpus.lengths(0..corpus.len())?;
-    let longest = lengths.into_iter().flatten().max().unwrap_or(0) as usize + 1;
-    let budget = longest.max(budget);
-    let settings = SamplerSettings {
-        budget,
-        seed: 0,
-        special,
-        ..SamplerSettings::default()
-    };
-    Ok(BatchSampler::new(corpus.clone(), settings)?)
 }
 
 #[cfg(test)]
@@ -699,7 +568,7 @@ mod tests {
     #[test]
     fn a_validation_makes_second_searches_for_few_sentences() {
         let sources: Vec<String> = (10..90).map(|number| format!("{number} a b")).collect();
-        for (count, asks) in [(MIN_SECOND_SEARCHES, false), (80, true)] {
+        for (count, asks) in [(ALLOWED_RETRIES, false), (80, true)] {
             let folder = tempfile::tempdir().unwrap();
             let text: Vec<_> = sources[..count]
                 .iter()
