@@ -2,6 +2,7 @@
 
 import init, { Files, Model } from "./burnformer_web.js";
 import { ARGUMENT, DOCUMENT, ENDED, MODEL, NETWORK, TEXT, failure } from "./failure.js";
+import { hashOf } from "./hash.js";
 
 /** A module with an instruction of relaxed SIMD, `i16x8.relaxed_dot_i8x16_i7x16_s` of two splats. */
 const RELAXED = Uint8Array.of(
@@ -55,12 +56,6 @@ async function startDocuments() {
 /** The error of a module that could not be fetched or compiled. */
 function withoutModule(error) {
   return isFatal(error) ? error : failure(NETWORK, `the module of the translator does not load: ${error.message}`, error);
-}
-
-/** The SHA-256 of bytes, where this page may compute it; elsewhere the module does, more slowly. */
-async function hashOf(bytes) {
-  const hash = await globalThis.crypto?.subtle?.digest("SHA-256", bytes).catch(() => null);
-  return hash ? Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("") : undefined;
 }
 
 /** The languages of the model; none of one that has to be told them. */

@@ -4,7 +4,7 @@
 const CACHE = "burnformer-page";
 const FILES = [
   "./", "index.html", "page.js", "page.css", "words.js", "words.en.json", "words.ko.json", "icon.svg", "page.webmanifest",
-  "index.js", "failure.js", "files.js", "platform.js", "methods.js", "worker.js", "burnformer_web.js", "burnformer_web_bg.wasm", "burnformer_relaxed_bg.wasm", "burnformer_documents.js", "burnformer_documents_bg.wasm",
+  "index.js", "failure.js", "files.js", "hash.js", "platform.js", "methods.js", "worker.js", "burnformer_web.js", "burnformer_web_bg.wasm", "burnformer_relaxed_bg.wasm", "burnformer_documents.js", "burnformer_documents_bg.wasm",
   "paper.html", "guide/paper.md.txt", "paper.css", "paper.js", "parts.js", "attention.js", "batch.js", "beam.js", "binding.js", "clipboard.js", "draw.js", "engine.js", "errors.js", "examples.js", "figure.js", "folders.js", "gpu.js", "gpu-worker.js", "heads.js", "language.js",
   "paper-worker.js", "pieces.js", "positions.js", "see.js", "softmax.js", "state.js", "sublayers.js", "tour.js", "train.js", "tree.js", "view.js", "why.js", "pairs.tsv",
   "burnformer_paper.js", "burnformer_paper_bg.wasm",

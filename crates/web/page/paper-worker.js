@@ -1,6 +1,7 @@
 // A worker that computes what the paper's page shows.
 
 import init, { Files, Lesson, Paper } from "./burnformer_paper.js";
+import { hashOf } from "./hash.js";
 
 let paper, lesson;
 /** The promise of the module. */
@@ -11,12 +12,6 @@ function start() {
   // Without a network it is tried again the next time.
   ready.catch(() => (ready = null));
   return ready;
-}
-
-/** The SHA-256 of bytes, where this page may compute it; elsewhere the module does, more slowly. */
-async function hashOf(bytes) {
-  const hash = await globalThis.crypto?.subtle?.digest("SHA-256", bytes).catch(() => null);
-  return hash ? Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("") : undefined;
 }
 
 /** The files as the module takes them, which keeps what it is given. */
