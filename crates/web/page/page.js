@@ -227,8 +227,8 @@ const sampleLanguage = MODELS.some((name) => name.startsWith(`${language}-`)) ? 
 /** The model for the sample: the one that is chosen, if it reads the language of the sample, and else one of its own. */
 async function forSample() {
   // A larger model that the reader opened may translate from this language too.
-  if (present.name.startsWith(sampleLanguage)) return [present.name, await loaded(), () => {}];
-  const name = MODELS.find((model) => model.startsWith(sampleLanguage));
+  if (languagesOf(present.name)[0] === sampleLanguage) return [present.name, await loaded(), () => {}];
+  const name = MODELS.find((model) => languagesOf(model)[0] === sampleLanguage);
   say(word("loading"));
   const translator = await Translator.load(new URL(`models/${name}/`, document.baseURI));
   say("");
@@ -238,8 +238,10 @@ async function forSample() {
 /** Translates the sample in place; its words can be written again. */
 async function translatePage() {
   inPlace.disabled = true;
+  let isTemporary = false;
   try {
     const [name, translator, close] = await forSample();
+    isTemporary = name !== present.name;
     if (!translator) return;
     await translator.translateElement(sample).finally(close);
     [, sample.lang] = languagesOf(name);
@@ -247,7 +249,9 @@ async function translatePage() {
     undo.hidden = false;
     undo.focus();
   } catch (error) {
-    fail(error);
+    // The model that is open goes on when another one fails.
+    if (isTemporary) say(explained(error), true);
+    else fail(error);
   } finally {
     inPlace.disabled = false;
   }
