@@ -79,7 +79,12 @@ async function press() {
 
 /** The values of the sliders whose steps are doublings. */
 const DOUBLED = new Set(["heads", "d_model"]);
-const valueOf = (id) => (DOUBLED.has(id) ? 2 ** Number($(id).value) : Number($(id).value));
+function valueOf(id) {
+  const value = Number($(id).value);
+  if (DOUBLED.has(id)) return 2 ** value;
+  // Without a warm-up, the first update is the largest.
+  return id === "warmup" ? Math.max(value, 1) : value;
+}
 
 function tell() {
   document.querySelectorAll("#train input[type=range]").forEach((input) => {
@@ -122,7 +127,9 @@ function isUsual() {
 
 /** Says what to expect of the parts that are left out, or of a training with all of them. */
 function expect() {
-  const without = ["mask", "scale", "positions"].filter((id) => !$(id).checked).map((id) => word(`expected-${id}`));
+  const parts = ["mask", "scale", "positions"].filter((id) => !$(id).checked);
+  const left = [...parts, ...(valueOf("warmup") === 1 ? ["warmup"] : [])];
+  const without = left.map((id) => word(`expected-${id}`));
   const task = $("task").value;
   const whole = isUsual() ? { digits: [word("expected")], binding: [word("expected-binding")], pairs: [] }[task] : [];
   const texts = without.length ? without : whole;
