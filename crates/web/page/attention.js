@@ -50,7 +50,7 @@ export function attention(choose) {
   const rest = seen.slice(3).reduce((sum, [weight]) => sum + weight, 0);
   const hidden = keys.length - seen.length;
   const parts = [...most, ...(seen.length > 3 ? [`${word("others")} ${number(rest)}`] : []), ...(hidden ? [word("hidden", { count: hidden })] : [])];
-  $("attention-formula").textContent = `softmax(q·kᵀ / √d_k)·V,  √${q.length} = ${number(Math.sqrt(q.length), 2)};  q = “${queries[query]}”: ${parts.join(",  ")};  Σ = ${number(weights.reduce((sum, weight) => sum + weight, 0), 2)}`;
+  $("attention-formula").textContent = `softmax(q·kᵀ / √d_k),  √${q.length} = ${number(Math.sqrt(q.length), 2)};  q = “${queries[query]}”: ${parts.join(",  ")};  Σ = ${number(weights.reduce((sum, weight) => sum + weight, 0), 2)}`;
   scores();
   values();
 }
@@ -72,33 +72,54 @@ function grid(pick) {
   })));
 }
 
-/** The places that a head may look at from each query `q` of `weights`, by name. The end is no word of the source. */
-function placesOf(kind, weights) {
-  const end = weights[0].length - 1;
-  if (kind === "cross") return { end: () => end, one: (q) => weights[q].indexOf(Math.max(...weights[q].slice(0, end))) };
+/** Fixed places of the keys, by name, that a head may look at from a query. */
+function placesOf(kind, end) {
   const near = { before: (q) => q - 1, itself: (q) => q };
-  return kind === "decoder" ? { ...near, start: () => 0 } : { ...near, after: (q) => q + 1, end: () => end };
+  return { encoder: { ...near, after: (q) => q + 1, end: () => end }, decoder: { ...near, start: () => 0 }, cross: { end: () => end } }[kind];
 }
 
-/** The place that a head looks at most, and its weight on average over the queries that have such a place. */
-function mostLookedAt(kind, values) {
-  const [queries, keys] = piecesOf(kind);
-  const weights = queries.map((_, q) => rowOf(values, q, keys.length));
-  const means = Object.entries(placesOf(kind, weights)).map(([name, place]) => {
-    const found = weights.map((row, q) => row[place(q)]).filter((weight) => weight !== undefined);
-    return [name, found.reduce((sum, weight) => sum + weight, 0) / Math.max(found.length, 1)];
-  });
-  return means.sort((a, b) => b[1] - a[1])[0];
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / Math.max(values.length, 1);
+
+/** The fixed place that a head looks at most, its mean weight, and where it is; null if the mean is less than half of that of the largest weights. */
+function habitOf(kind, rows) {
+  const places = Object.entries(placesOf(kind, rows[0].length - 1)).map(([name, place]) =>
+    ({ name, place, weight: mean(rows.map((row, q) => row[place(q)]).filter((weight) => weight !== undefined)) }));
+  const [habit] = places.sort((a, b) => b.weight - a.weight);
+  return 2 * habit.weight >= mean(rows.map((row) => Math.max(...row))) ? habit : null;
+}
+
+/** The pairs of a query and a key with the largest weights, each piece once; without the habit of the head, and without a query that has no choice. */
+function pairsOf(kind, rows, habit) {
+  const isOpen = (q) => kind !== "decoder" || q > 0;
+  const all = rows.flatMap((row, query) => row.map((weight, key) => ({ query, key, weight })))
+    .filter(({ query, key }) => isOpen(query) && habit?.place(query) !== key).sort((a, b) => b.weight - a.weight);
+  const [first] = all;
+  const second = all.find(({ query, key }) => query !== first.query && key !== first.key);
+  return [first, second].filter(Boolean);
 }
 
 /** Says where each head of the chosen layer looks: several heads, several relations (§3.2.2). */
 function lookedAt() {
   const { kind, layer } = state;
+  const [queries, keys] = piecesOf(kind);
   $("places-title").textContent = word("places-title", { layer: layer + 1 });
   $("places-looked-at").replaceChildren(...view.seen.tables[kind][layer].map((values, head) => {
-    const [place, weight] = mostLookedAt(kind, values);
-    return make("li", {}, word("looks-most", { head: head + 1, place: word(`place-${place}`), weight: number(weight, 2) }));
+    const rows = queries.map((_, q) => rowOf(values, q, keys.length));
+    const habit = habitOf(kind, rows);
+    const pairs = pairsOf(kind, rows, habit).map(({ query, key, weight }) => `“${queries[query]}” → “${keys[key]}” ${number(weight, 2)}`).join(", ");
+    const looks = habit ? word("looks-most", { place: word(`place-${habit.name}`), weight: number(habit.weight, 2), pairs }) : pairs;
+    return make("li", {}, `${word("head-short", { head: head + 1 })}: ${looks}`);
   }));
+}
+
+/** The encoder's layer and piece whose heads look at the most different pieces, and among those most clearly. */
+export function mostDifferent() {
+  const places = view.seen.tables.encoder.flatMap((_, layer) => inputs(0).map((_, piece) => ({ kind: "encoder", layer, head: 0, side: 0, piece })));
+  const value = (at) => {
+    const found = Array.from({ length: headsOf("encoder") }, (_, head) => strongest({ ...at, head }));
+    return new Set(found.map(({ place }) => place)).size + mean(found.map(({ weight }) => weight));
+  };
+  return places.map((at) => [value(at), at]).sort((a, b) => b[0] - a[0])[0][1];
 }
 
 /** The weights of the chosen head as a table. */
@@ -231,7 +252,8 @@ export function mostScaled(kind) {
 export function strongest(at = state) {
   const { weights, keys } = chosen(at);
   const weight = Math.max(...weights);
-  return { weight, key: keys[weights.indexOf(weight)] };
+  const place = weights.indexOf(weight);
+  return { weight, place, key: keys[place] };
 }
 
 /** All heads of the model, by kind, layer and head. */

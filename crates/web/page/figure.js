@@ -2,7 +2,7 @@
 
 import { vector } from "./draw.js";
 import { KINDS, state } from "./state.js";
-import { hasDecoderAttention, inputs, view } from "./view.js";
+import { hasDecoderAttention, inputs, networkWidth, view } from "./view.js";
 import { word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
@@ -13,6 +13,11 @@ export const PARTS = ["tokens", "embedding", "positions", "attention", "residual
 
 /** The parts that have one box. */
 const ONCE = ["softmax", "beam"];
+
+/** How many sub-layers a layer has, by side. */
+const SUBLAYERS = [2, 3];
+/** The place of the norm behind all layers, which belongs to no sub-layer. */
+const LAST = -1;
 
 let here = PARTS[0];
 let go;
@@ -48,8 +53,13 @@ export function stand(part) {
   $("here").textContent = word("here", { part: title });
 }
 
-/** A box is current if the reader is in its part, and has chosen its side or its kind of attention. */
-const isCurrent = ({ part, kind, side }) => part === here && (kind ? kind === state.kind : !side || Number(side) === state.side);
+/** A box is current if the reader is in its part, and has chosen its side, its sub-layer or its kind of attention. */
+function isCurrent({ part, kind, side, place }) {
+  if (part !== here) return false;
+  if (kind) return kind === state.kind;
+  const isOfSide = !side || Number(side) === state.side;
+  return isOfSide && (!place || Number(place) === state.sublayer % SUBLAYERS[state.side]);
+}
 
 /** Draws the model. */
 export function figure() {
@@ -67,18 +77,21 @@ export function figure() {
 /** The boxes of a stack from the bottom to the top: what they are, their part of the page, and their sizes. */
 function stack(side) {
   const { config } = view.seen;
-  const { d_model: d, heads, d_k: width, d_ff: wide } = config;
+  const { d_model: d, heads, d_k: width } = config;
+  const wide = networkWidth(side);
   const vocab = side ? config.target_vocab : config.source_vocab;
   const isPre = config.norm === "pre";
   const shape = `${inputs(side).length} × ${d}`;
   const norm = { title: word("box-norm"), part: "residual", isLow: true };
   const add = isPre ? { title: word("box-add"), part: "residual", isLow: true } : { title: word("box-add-norm"), part: "residual", isLow: true };
-  const joins = { ...add, joins: true };
-  const around = (box) => (isPre ? [{ ...norm, splits: true }, box, joins] : [{ ...box, splits: true }, joins]);
-  const attention = (kind) => around({ title: word(`box-${kind}`), part: "attention", kind, sizes: `${heads} × d_k ${width}` });
-  const history = hasDecoderAttention() ? attention("decoder") : around({ title: word("box-recurrent"), part: "residual" });
-  const network = around({ title: word("box-ffn"), part: "ffn", sizes: `${d} → ${wide} → ${d}` });
-  const layers = side ? [...history, ...attention("cross"), ...network] : [...attention("encoder"), ...network];
+  const around = (box, place) => {
+    const joins = { ...add, place, joins: true };
+    return isPre ? [{ ...norm, place, splits: true }, box, joins] : [{ ...box, splits: true }, joins];
+  };
+  const attention = (kind, place) => around({ title: word(`box-${kind}`), part: "attention", kind, sizes: `${heads} × d_k ${width}` }, place);
+  const history = hasDecoderAttention() ? attention("decoder", 0) : around({ title: word("box-recurrent"), part: "residual", place: 0 }, 0);
+  const network = around({ title: word("box-ffn"), part: "ffn", sizes: `${d} → ${wide} → ${d}` }, SUBLAYERS[side] - 1);
+  const layers = side ? [...history, ...attention("cross", 1), ...network] : [...attention("encoder", 0), ...network];
   layers[0] = { ...layers[0], opens: `N = ${side ? config.decoder_layers : config.encoder_layers}` };
   layers[layers.length - 1] = { ...layers.at(-1), closes: true };
   const bottom = [
@@ -87,7 +100,7 @@ function stack(side) {
     { title: word("box-positions"), part: "positions", sizes: shape },
   ];
   const top = side ? [{ title: word("box-softmax"), part: "softmax", sizes: `${d} → ${vocab}` }, { title: word("box-beam"), part: "beam", sizes: `k = ${view.seen.search.beam_size}` }] : [];
-  return [...bottom, ...layers, ...(isPre ? [norm] : []), ...top].map((box) => ({ ...box, side }));
+  return [...bottom, ...layers, ...(isPre ? [{ ...norm, place: LAST }] : []), ...top].map((box) => ({ ...box, side }));
 }
 
 const tallOf = ({ isLow }) => (isLow ? LOW : TALL);
@@ -123,7 +136,7 @@ function column(boxes, x, height) {
 
 /** A box that opens its part. */
 function door(box, x, y, tall) {
-  const { title, part, kind, side, sizes } = box;
+  const { title, part, kind, side, place, sizes } = box;
   const middle = x + WIDTH / 2;
   const texts = [vector("text", { x: middle, y: y + 16, "text-anchor": "middle" }, title)];
   if (sizes) texts.push(" ", vector("text", { x: middle, y: y + 31, "text-anchor": "middle", class: "sizes" }, sizes));
@@ -131,13 +144,16 @@ function door(box, x, y, tall) {
     vector("rect", { x, y, width: WIDTH, height: tall, rx: 5 }), ...texts);
   const choices = kind ? { kind } : { side };
   // The parts that only the decoder has are the reader's place whichever side is chosen.
-  Object.assign(link.dataset, { part, title }, ONCE.includes(part) ? {} : choices);
+  Object.assign(link.dataset, { part, title }, ONCE.includes(part) ? {} : choices, place === undefined ? {} : { place });
   link.addEventListener("click", (event) => {
     event.preventDefault();
-    go(part, choices);
+    go(part, place === undefined || place === LAST ? choices : { side, sublayer: place + layerOn(side) * SUBLAYERS[side] });
   });
   return link;
 }
+
+/** The layer of the chosen sub-layer, or the first one of the other side. */
+const layerOn = (side) => (side === state.side ? Math.floor(state.sublayer / SUBLAYERS[side]) : 0);
 
 /** The arrow of the encoder's output to the cross-attention. */
 function memoryOf(encoder, decoder) {

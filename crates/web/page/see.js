@@ -4,7 +4,7 @@ import { attention, looking, ofLayer } from "./attention.js";
 import { batch } from "./batch.js";
 import { treeOf } from "./beam.js";
 import { copyText } from "./clipboard.js";
-import { make, number } from "./draw.js";
+import { make, number, shown } from "./draw.js";
 import { explained, isFatal } from "./errors.js";
 import { EXAMPLES, GREEDY_LOSES, PRONOUNS, sentenceFor } from "./examples.js";
 import { figure, stand, startFigure } from "./figure.js";
@@ -220,7 +220,10 @@ function switchOff(names, isOff) {
 /** Asks the model, and shows its answer; what was chosen stays chosen where it can. */
 async function run() {
   if (isClosed) return open();
-  const [text, number, start] = [$("sentence").value, ++running, performance.now()];
+  const text = $("sentence").value;
+  const start = performance.now();
+  running++;
+  const run = running;
   $("figure5-text").textContent = "";
   const temperature = Number($("temperature").value);
   const search = { beam_size: Number($("beam").value), length_penalty: { gnmt: Number($("alpha").value) } };
@@ -230,7 +233,7 @@ async function run() {
     const question = JSON.stringify([text, search, temperature]);
     if (view.whole?.question !== question) {
       const found = await ask({});
-      if (number !== running) return;
+      if (run !== running) return;
       view.whole = { question, text, found, logProb: totalOf(found) };
       view.seen = found;
       // A link may name heads of another model.
@@ -242,7 +245,7 @@ async function run() {
     const off = [...state.off];
     const found = off.length ? await ask(offOf(off)) : whole.found;
     const kept = off.length ? await logProbOf(text, whole.found.tokens, off) : whole.logProb;
-    if (number !== running) return;
+    if (run !== running) return;
     view.seen = found;
     view.tree = treeOf(found);
     $("seen").hidden = false;
@@ -253,12 +256,12 @@ async function run() {
     say([seconds, isUnreadable() ? word("unreadable") : ""].join(" ").trim());
     $("drawn").textContent = "";
     const drawn = await view.engine.call("draw", { text, options: { sampling: { temperature, seed: 1 }, n_best: 3 }, off: offOf(off) });
-    if (number !== running) return;
+    if (run !== running) return;
     $("drawn").textContent = word("drawn", { texts: drawn.join(" | ") });
     const other = isUnreadable() ? null : await otherLanguage(text, present, detect);
-    if (other && number === running) say(`${seconds} ${saysOther(other, present)}`);
+    if (other && run === running) say(`${seconds} ${saysOther(other, present)}`);
   } catch (error) {
-    if (number === running) fail(error);
+    if (run === running) fail(error);
   }
 }
 
@@ -286,9 +289,14 @@ function translation(kept) {
   const { found, logProb } = view.whole;
   $("translation").replaceChildren(...marked(found.text, seen.text));
   $("score").textContent = `log\u00a0P\u00a0=\u00a0${number(total, 2)}`;
-  $("before").textContent = state.off.size
-    ? word("was", { text: found.text, before: number(logProb, 2), now: number(kept, 2), change: number(kept - logProb, 2), off: whatIsOff() })
-    : "";
+  const values = { text: found.text, before: number(logProb, 2), now: number(kept, 2), change: number(kept - logProb, 2), off: whatIsOff() };
+  $("before").textContent = state.off.size ? `${word("was", values)} ${otherPiece()}`.trim() : "";
+}
+
+/** Says that the chosen place of the translation has another piece than with all parts on. */
+function otherPiece() {
+  const [was, now] = [view.whole.found, view.seen].map(({ pieces, tokens }) => shown(pieces[tokens[state.piece - 1]] ?? ""));
+  return state.side && was !== now ? word("piece-changed", { was, now }) : "";
 }
 
 /** The parts that are off, in words. */

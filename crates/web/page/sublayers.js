@@ -1,8 +1,8 @@
-// Residual connections, norms and the feed-forward network (paper §3.1, §3.3, §5.4).
+// Residual connections, norms and the feed-forward network (paper §3.1, §3.3).
 
 import { bars, heat, largest, make, named, number } from "./draw.js";
 import { headName, networkName, state } from "./state.js";
-import { hasDecoderAttention, headsOf, inputs, nameOf, networkParameter, parameter, size, termsOf, times, view } from "./view.js";
+import { hasDecoderAttention, headsOf, inputs, nameOf, networkParameter, networkWidth, parameter, size, termsOf, times, view } from "./view.js";
 import { word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
@@ -33,7 +33,7 @@ export function namesOf({ layer, kind, side }) {
 const isOff = (sublayer) => namesOf(sublayer).length > 0 && namesOf(sublayer).every((name) => state.off.has(name));
 
 /** The name of a sub-layer as readers see it. */
-function titleOf({ layer, kind }) {
+export function titleOf({ layer, kind }) {
   const names = { self: word(state.side && !hasDecoderAttention() ? "box-recurrent" : "self"), cross: word("cross").split(/[:：]/)[0], ffn: word("ffn") };
   return `${layer + 1}. ${names[kind]}`;
 }
@@ -42,7 +42,10 @@ function titleOf({ layer, kind }) {
 export function residual(choose) {
   const all = sublayersOf(state.side);
   state.sublayer = Math.min(state.sublayer, all.length - 1);
-  const rows = all.map((sublayer) => [titleOf(sublayer), ...termsOf(state.side, sublayer.index, state.piece).map(size)]);
+  const rows = all.map((sublayer) => {
+    const [x, f] = termsOf(state.side, sublayer.index, state.piece);
+    return [titleOf(sublayer), size(x), size(f), size(x.map((value, i) => value + f[i]))];
+  });
   const body = bars(rows, Math.max(...rows.flatMap(([, ...values]) => values)));
   [...body.rows].forEach((row, index) => {
     const press = () => {
@@ -52,13 +55,12 @@ export function residual(choose) {
     row.cells[0].replaceChildren(make("button", { type: "button", className: "chip", "aria-pressed": index === state.sublayer, onclick: press }, rows[index][0]));
   });
   $("sizes").replaceChildren(
-    make("thead", {}, make("tr", {}, ...[word("sublayer"), "x", "f"].map((name) => make("th", { scope: "col" }, name)))), body);
+    make("thead", {}, make("tr", {}, ...[word("sublayer"), "x", "f", "x + f"].map((name) => make("th", { scope: "col" }, name)))), body);
   const isPre = view.seen.config.norm === "pre";
   const norm = NORMS[normKind()];
-  const [, x, f] = rows[state.sublayer];
-  const [, next] = rows[state.sublayer + 1] ?? [];
-  const arrow = next === undefined ? "" : ` → ${number(next)}`;
-  $("residual-formula").textContent = `${isPre ? `x + f(${norm}(x))` : `${norm}(x + f(x))`};  “${inputs(state.side)[state.piece]}”: |x| = ${number(x)}, |f| = ${number(f)}${arrow}`;
+  const [, x, f, sum] = rows[state.sublayer];
+  $("residual-order").textContent = word(isPre ? "residual-pre" : "residual-post");
+  $("residual-formula").textContent = `${isPre ? `x + f(${norm}(x))` : `${norm}(x + f(x))`};  “${inputs(state.side)[state.piece]}”: |x| = ${number(x)}, |f| = ${number(f)}, |x + f| = ${number(sum)}`;
   $("sublayer-off").checked = isOff(all[state.sublayer]);
   $("sublayer-off").disabled = !namesOf(all[state.sublayer]).length;
   $("network-off").checked = isOff(networkOf());
@@ -132,13 +134,14 @@ async function hiddenUnits() {
 export async function awake() {
   const units = await hiddenUnits();
   const count = units?.filter((value) => value > 0).length ?? "–";
-  return { all: view.seen.config.d_ff, count };
+  return { all: networkWidth(state.side), count };
 }
 
 async function feedForward() {
   const asked = now();
   const network = networkOf();
-  const { d_model: d, d_ff: wide, activation } = view.seen.config;
+  const { d_model: d, activation } = view.seen.config;
+  const wide = networkWidth(state.side);
   const bend = activation === "relu" ? "max(0, x·W₁ + b₁)" : `${activation}(x·W₁ + b₁)`;
   const [, f] = termsOf(state.side, network.index, state.piece);
   $("ffn-formula").textContent = `FFN(x) = ${bend}·W₂ + b₂,  ${d} → ${wide} → ${d};  |FFN| = ${number(size(f))}`;

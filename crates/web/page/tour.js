@@ -1,12 +1,12 @@
 // The guided tour: ten steps that move the page, each with a sentence, a number of the reader's sentence and something to change.
 
-import { bareWeights, chosen, clampHead, hiddenCount, joined, mostScaled, ofLayer, strongest } from "./attention.js";
+import { bareWeights, chosen, clampHead, hiddenCount, joined, mostDifferent, mostScaled, ofLayer, strongest } from "./attention.js";
 import { stand } from "./figure.js";
 import { number } from "./draw.js";
 import { embedded, isLearned } from "./positions.js";
 import { likeliest } from "./softmax.js";
 import { POSITIONS, headName, leaveOnly, remember, state } from "./state.js";
-import { awake, namesOf, networkOf, sublayersOf } from "./sublayers.js";
+import { awake, namesOf, networkOf, sublayersOf, titleOf } from "./sublayers.js";
 import { dot, inputs, piecesOf, size, termsOf, view } from "./view.js";
 import { word } from "./words.js";
 
@@ -50,11 +50,11 @@ const ownHead = () => headName(state.kind, state.layer, state.head);
 /** The steps: their part of the page, what they choose when the reader comes to them, what they open, a number of the sentence, and what can be changed. */
 const STEPS = [
   { name: "tokens", part: "tokens", tell: () => ({ count: inputs(0).length, written: view.seen.tokens.length }), change: () => actions.nextExample() },
-  { name: "positions", part: "positions", text: () => (isLearned() ? "tour-positions-learned" : "tour-positions-text"), tell: positionOf, change: () => toggle([POSITIONS]) },
+  { name: "positions", part: "positions", begin: () => ({ piece: Math.max(state.piece, 1) }), text: () => (isLearned() ? "tour-positions-learned" : "tour-positions-text"), tell: positionOf, change: () => toggle([POSITIONS]) },
   { name: "scores", part: "attention", begin: () => mostScaled("cross"), opens: "neurons-set", at: "scores", tell: scoreOf, change: nextHead },
   { name: "mask", part: "attention", begin: () => ({ kind: "decoder" }), at: "map-title", tell: hiddenOf, change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
   { name: "weights", part: "attention", begin: () => ({ kind: "cross" }), opens: "values-set", tell: () => ({ ...strongest(), weight: number(strongest().weight, 2), query: chosen().queries[chosen().query] }), change: () => toggle([ownHead()]) },
-  { name: "heads", part: "attention", begin: () => ({ kind: "cross" }), opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length, query: chosen().queries[chosen().query], looks: strongestOfLayer() }), change: () => toggleOthers() },
+  { name: "heads", part: "attention", begin: mostDifferent, opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length, query: chosen().queries[chosen().query], looks: strongestOfLayer() }), change: () => toggleOthers() },
   { name: "residual", part: "residual", tell: residualOf, change: () => actions.choose({ sublayer: (state.sublayer + 1) % sublayersOf(state.side).length }) },
   { name: "ffn", part: "ffn", tell: awake, change: () => toggle(namesOf(networkOf())) },
   { name: "softmax", part: "softmax", tell: shareOf, change: swing },
@@ -78,7 +78,8 @@ function scoreOf() {
 
 function residualOf() {
   const [x, f] = termsOf(state.side, state.sublayer, state.piece);
-  return { piece: inputs(state.side)[state.piece], x: number(size(x)), f: number(size(f)) };
+  const name = titleOf(sublayersOf(state.side)[state.sublayer]);
+  return { name, piece: inputs(state.side)[state.piece], x: number(size(x)), f: number(size(f)) };
 }
 
 /** How many scores the mask hides in the attention that is shown. */

@@ -59,6 +59,12 @@ export function hasHead(name) {
 /** The name of a feed-forward network among the parameters. */
 export const networkParameter = (side, layer) => `${side ? "decoder" : "encoder"}.layers.${layer}.feed_forward`;
 
+/** The hidden units of the feed-forward networks of a side; those of imported models may differ. */
+export function networkWidth(side) {
+  const { d_ff: width, conventions } = view.seen.config;
+  return (side && conventions?.decoder_d_ff) || width;
+}
+
 /** Whether the model has a feed-forward network of this name. */
 export function hasNetwork(name) {
   const [, side, layer] = name.split(".").map(Number);
@@ -82,7 +88,7 @@ export function offOf(names) {
   }
   for (const [, side, layer] of names.filter((name) => name.startsWith("ffn.")).map((name) => name.split("."))) {
     const name = networkParameter(Number(side), layer);
-    columns[`${name}.outer.weight`] = [[0, config.d_ff]];
+    columns[`${name}.outer.weight`] = [[0, networkWidth(Number(side))]];
     columns[`${name}.outer.bias`] = [[0, config.d_model]];
   }
   return { columns, positions: names.includes(POSITIONS) };

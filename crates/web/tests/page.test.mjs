@@ -66,7 +66,7 @@ for (const [name, scheme] of Object.keys(BROWSERS).flatMap((name) => [[name, "li
       "step: the second, with both temperatures",
       "the tree grows",
       "a piece: chosen",
-      "a head looks most: at the place with the largest mean",
+      "a head looks most: where its weights are largest",
       "neurons: 3 maps, whose sums are the weights",
       "without √d_k: the softmax of q·k",
       "positions: 4 waves, 1 map",
