@@ -18,6 +18,10 @@ use burnformer_train::{TextName, Texts, TrainError};
 use crate::embedded;
 use crate::output::{say, unwritable};
 
+/// The default number of lines that are read and written together. Batches are sentences of similar
+/// length from one such chunk, and memory stays bounded.
+pub const CHUNK_LINES: usize = 2048;
+
 /// Returns up to `count` of the next `items`, none at the end, and the error after them, if any.
 pub fn next_chunk<T, E: Into<Error>>(
     items: &mut impl Iterator<Item = Result<T, E>>,

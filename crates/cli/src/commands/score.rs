@@ -14,11 +14,7 @@ use crate::configuration::corpus;
 use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::{Output, note, note_terminal};
 use crate::shards::{Part, ShardArgs, length, written};
-use crate::texts::next_chunk;
-
-/// The number of pairs that are scored and written together. Batches are pairs of similar length
-/// from one such chunk, and memory stays bounded.
-const CHUNK_LINES: usize = 2048;
+use crate::texts::{CHUNK_LINES, next_chunk};
 
 /// Arguments of `score`.
 #[derive(clap::Args)]
@@ -162,7 +158,12 @@ fn options(args: &Args, translator: &Translator) -> Result<TranslateOptions> {
 fn write(args: &Args, output: &mut Output, score: &TargetScore, pair: &LinePair) -> Result<()> {
     if args.json {
         return output.line(json!({
-            "line": pair.line, "source": pair.source, "target": pair.target, "log_prob": score.total, "score": score.score, "perplexity": score.perplexity(),
+            "line": pair.line,
+            "source": pair.source,
+            "target": pair.target,
+            "log_prob": score.total,
+            "score": score.score,
+            "perplexity": score.perplexity(),
             "log_probs": score.log_probs,
         }));
     }

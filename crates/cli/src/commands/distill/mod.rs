@@ -22,10 +22,7 @@ use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::{check_new, note, note_terminal};
 use crate::progress::Progress;
 use crate::shards::{Part, ShardArgs, digest_of_file, written};
-use crate::texts::next_chunk;
-
-/// The default number of lines that are translated and written together.
-const CHUNK_LINES: usize = 2048;
+use crate::texts::{CHUNK_LINES, next_chunk};
 
 /// Arguments of `distill`.
 #[derive(clap::Args)]
@@ -57,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = MAX_SENTENCE_TOKENS, value_parser = at_least(2))]
     longest: usize,
     /// Largest number of sentences that are translated together
-    #[arg(long, default_value_t = 64, value_parser = at_least(1))]
+    #[arg(long, default_value_t = Batching::default().max_sentences, value_parser = at_least(1))]
     batch: usize,
     /// Number of lines that are translated and written together
     #[arg(long, default_value_t = CHUNK_LINES, value_parser = at_least(1))]

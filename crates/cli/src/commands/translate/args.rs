@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use burnformer_data::corpus::is_standard_input;
 use burnformer_documents::Format;
-use burnformer_infer::MAX_SENTENCE_TOKENS;
+use burnformer_infer::{Batching, MAX_SENTENCE_TOKENS};
 
 use crate::commands::{Computing, Searching, at_least, between, model};
 use crate::files_in_use::{FilesInUse, UsesFiles};
 use crate::output::{check_name, wrong_usage};
 use crate::shards::{ShardArgs, written};
+use crate::texts::CHUNK_LINES;
 use crate::values::one_of;
 
 /// Arguments of `translate`.
@@ -119,15 +120,15 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = MAX_SENTENCE_TOKENS, value_parser = at_least(2))]
     pub(super) longest: usize,
     /// Largest number of sentences that are translated together
-    #[arg(long, default_value_t = 64, value_parser = at_least(1))]
+    #[arg(long, default_value_t = Batching::default().max_sentences, value_parser = at_least(1))]
     pub(super) batch: usize,
     /// Number of lines to read ahead, so that sentences of similar length are translated together
-    #[arg(long, default_value_t = 2048, value_parser = at_least(1))]
+    #[arg(long, default_value_t = CHUNK_LINES, value_parser = at_least(1))]
     pub(super) chunk: usize,
     /// Print one JSON object per line: line, source, translation, score, tokens, the reason why it
     /// ends, `doubts` (signs that it is wrong: loop, copy, length, parts) and whether it took a
-    /// second search because the first found a loop; with --nbest also `n_best`, a list of N such
-    /// objects
+    /// second search, because the first found a loop or lost a number, a placeholder, a bracket or
+    /// a joining sign; with --nbest also `n_best`, a list of N such objects
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]
@@ -152,7 +153,7 @@ impl UsesFiles for Args {
     }
 }
 
-/// Returns each input with its output: the path `--out`, or a file in that folder.
+/// Returns each input with its output: the path `--output`, or a file in that folder.
 ///
 /// # Errors
 /// Returns an error of usage if several inputs would have the same output.
