@@ -32,10 +32,10 @@ pub struct Hypothesis {
     pub score: f64,
     /// The reason why the hypothesis ends.
     pub finish: FinishReason,
-    /// If true, this hypothesis comes from a second search, because the first found a loop or lost
-    /// a number or a placeholder; see
-    /// [`Protections::second_search`](crate::Protections::second_search) and
-    /// [`Protections::keep_parts`](crate::Protections::keep_parts).
+    /// If true, this hypothesis comes from a second search: the first found a loop
+    /// ([`Protections::second_search`](crate::Protections::second_search)), or lost a number, a
+    /// placeholder, a bracket or a joining sign
+    /// ([`Protections::keep_parts`](crate::Protections::keep_parts)).
     pub is_second: bool,
     /// If true, the source was in capitals and was translated in small letters; the text of this
     /// hypothesis is in capitals again. See

@@ -70,7 +70,7 @@ impl Results<'_> {
 
 impl Translator {
     /// Returns the largest number of searches for a translation of `source`, including the searches
-    /// of its protections.
+    /// of its protections. A loop, which few sentences have, adds one.
     pub fn searches(&self, source: &str, options: &TranslateOptions) -> usize {
         1 + Self::searches_for_capitals(source, options)
             + self.searches_for_parts(source, options)
