@@ -34,9 +34,9 @@ use terms::{AfterTerm, after_term};
 ///
 /// A beam search returns up to [`n_best`](SearchSettings::n_best) different hypotheses of each
 /// sentence, best first: hypotheses ended by the model, and if these are too few, hypotheses cut by
-/// the length limit; [`BeamRule::Transformers`](crate::BeamRule::Transformers) and
-/// [`BeamRule::Marian`](crate::BeamRule::Marian) rank both together. It returns at least one, and fewer than `n_best` only if the constraints allow
-/// no more. Sampling returns exactly `n_best` hypotheses, best first; some may be equal.
+/// the length limit. The rules of transformers, Marian and CTranslate2
+/// ([`BeamRule`](crate::BeamRule)) rank both together. A search returns at least one hypothesis, and
+/// fewer than `n_best` only if the constraints allow no more. Sampling returns exactly `n_best` hypotheses, best first; some may be equal.
 ///
 /// Sentences of similar length are decoded together, which changes at most the last bits of scores
 /// (see [`Batching`]). The translation of an empty source (no token but `</s>`) is its prefix, and

@@ -73,7 +73,8 @@ pub struct Request {
     /// The ids of the source. `</s>` is added if it is missing.
     pub source: Vec<u32>,
     /// The ids that the translation must begin with. Their log-probabilities count, except with
-    /// [`BeamRule::Transformers`](crate::BeamRule::Transformers), where forced tokens have
+    /// [`BeamRule::Transformers`](crate::BeamRule::Transformers) and
+    /// [`BeamRule::Ctranslate2`](crate::BeamRule::Ctranslate2), where forced tokens have
     /// probability 1. Constraints apply only after them. The translation of an empty source is its
     /// prefix and `</s>`. With a [`prefix_bias`](SearchSettings::prefix_bias), a translation may
     /// differ from it after the first [`languages`](Self::languages) tokens.
