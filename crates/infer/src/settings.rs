@@ -406,12 +406,16 @@ impl SearchSettings {
         self.sampling.as_ref().map_or(Ok(()), Sampling::validate)
     }
 
+    /// The number of hypotheses that a search by the rule of CTranslate2 closes before it stops.
+    pub(crate) fn patient_beam(&self) -> usize {
+        (self.beam_size as f64 * self.patience).round() as usize
+    }
+
     /// Checks that the search can return `n_best` translations by its rule.
     fn validate_rule(&self) -> Result<()> {
-        let finished = (self.beam_size as f64 * self.patience).round();
         let is_limited = self.beam_rule == BeamRule::Ctranslate2 && self.sampling.is_none();
         check(
-            !is_limited || self.n_best as f64 <= finished,
+            !is_limited || self.n_best <= self.patient_beam(),
             "n_best",
             &self.n_best,
             "at most beam_size × patience translations are possible by the rule of CTranslate2",

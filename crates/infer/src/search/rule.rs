@@ -163,14 +163,13 @@ struct Ctranslate2 {
 impl Ctranslate2 {
     /// The rule with the patience and the penalties of `settings`.
     fn new(settings: &SearchSettings) -> Self {
-        let candidates = settings.beam_size as f64 * settings.patience;
         let has_no_length_penalty = match settings.length_penalty {
             LengthPenalty::None => true,
             LengthPenalty::Gnmt(alpha) | LengthPenalty::Power(alpha) => alpha == 0.0,
             LengthPenalty::Average => false,
         };
         Self {
-            candidates: (candidates.round() as usize).max(1),
+            candidates: settings.patient_beam(),
             has_no_penalty: has_no_length_penalty && settings.coverage_penalty == 0.0,
         }
     }
