@@ -36,18 +36,15 @@ impl Translations {
         chunk: usize,
         alignment: bool,
     ) -> Self {
-        let (ready, failure, done) = Default::default();
-        let texts = Some(texts);
-        let chunk = chunk.max(1);
         Self {
             translator,
-            texts,
+            texts: Some(texts),
             options,
-            chunk,
+            chunk: chunk.max(1),
             alignment,
-            ready,
-            failure,
-            done,
+            ready: Vec::new().into_iter(),
+            failure: None,
+            done: 0,
         }
     }
 
@@ -134,7 +131,8 @@ impl Translations {
     fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let found = self.next_found(py).inspect_err(|_| {
             // The texts that were read are lost. No later text may be returned in their place.
-            (self.texts, self.failure) = (None, None);
+            self.texts = None;
+            self.failure = None;
         });
         found?
             .map(|found| results::translation(py, found))

@@ -155,7 +155,7 @@ impl Translator {
             .transpose()?
             .map(|prefixes| prefixes.all);
         let context = context.map(Texts::read).transpose()?;
-        let options = self.options(options, &TRANSLATE)?;
+        let options = Options::read(options, &TRANSLATE)?;
         let inner = self.inner.clone();
         let is_watched = callback.is_some();
         let work = move |cancel: &Cancel, sender: Sender<(usize, String)>| {
@@ -209,7 +209,7 @@ impl Translator {
             return Err(PyTypeError::new_err(message));
         }
         let texts = texts.try_iter()?.unbind();
-        let options = self.options(options, &TRANSLATE_ITERABLE)?;
+        let options = Options::read(options, &TRANSLATE_ITERABLE)?;
         let inner = self.inner.clone();
         let options = compute(py, move |_| options.resolve(&inner))?;
         Ok(Translations::new(
@@ -242,7 +242,7 @@ impl Translator {
         };
         let file = file.map_err(|error| exception(&Error::new(error)))?;
         warn_of(py, &file.untranslated())?;
-        let options = self.options(options, &TRANSLATE_DOCUMENT)?;
+        let options = Options::read(options, &TRANSLATE_DOCUMENT)?;
         let language = language.or_else(|| options.source_language.clone());
         let inner = self.inner.clone();
         let translated = compute(py, move |cancel| {
@@ -282,7 +282,7 @@ impl Translator {
             ));
         }
         let is_one = sources.is_one;
-        let options = self.options(options, &SCORE)?;
+        let options = Options::read(options, &SCORE)?;
         let inner = self.inner.clone();
         let scores = compute(py, move |cancel| {
             score(
@@ -320,7 +320,7 @@ impl Translator {
         target: Option<String>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let options = self.options(options, &ATTENTION)?;
+        let options = Options::read(options, &ATTENTION)?;
         let inner = self.inner.clone();
         let sentence = compute(py, move |_| {
             let options = options.resolve(&inner)?;
@@ -359,12 +359,6 @@ impl Translator {
             models.join(", "),
             self.device
         )
-    }
-}
-
-impl Translator {
-    fn options(&self, given: Option<&Bound<'_, PyDict>>, function: &Function) -> PyResult<Options> {
-        Options::read(given, function)
     }
 }
 

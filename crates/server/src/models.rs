@@ -147,19 +147,13 @@ impl Models {
         let mut slots = BTreeMap::new();
         for source in sources {
             let pair = source.pair.clone();
-            let (used, state, failure) = Default::default();
-            if slots
-                .insert(
-                    pair.clone(),
-                    Slot {
-                        source,
-                        used,
-                        state,
-                        failure,
-                    },
-                )
-                .is_some()
-            {
+            let slot = Slot {
+                source,
+                used: AtomicU64::default(),
+                state: Mutex::default(),
+                failure: Mutex::default(),
+            };
+            if slots.insert(pair.clone(), slot).is_some() {
                 return Err(ServerError::TwoModels(pair));
             }
         }
