@@ -82,9 +82,17 @@ impl Computing {
             .is_empty()
             .then_some(Path::new(embedded::DEFAULT_MODEL));
         let default = default.map(embedded::model_dir).transpose()?;
+        let digests = models
+            .iter()
+            .chain(&default)
+            .map(|folder: &PathBuf| digest_of_file(&folder.join("manifest.json")))
+            .collect::<Result<Vec<_>>>()?;
         Ok(json!({
-            "models": models.iter().chain(&default).map(|folder: &PathBuf| digest_of_file(&folder.join("manifest.json"))).collect::<Result<Vec<_>>>()?,
-            "search": options.search, "protections": options.protections, "languages": languages, "longest": options.longest,
+            "models": digests,
+            "search": options.search,
+            "protections": options.protections,
+            "languages": languages,
+            "longest": options.longest,
             "compute": self.compute.map(ComputeType::name),
         }))
     }
@@ -155,7 +163,7 @@ struct Searching {
     #[arg(long, value_name = "BOOL")]
     second_search: Option<bool>,
     /// Search again for a translation that changes a number, or loses a placeholder or an address
-    /// [default: the model's; false of imported ones]
+    /// [default: the model's; false for imported models]
     #[arg(long, value_name = "BOOL")]
     keep_parts: Option<bool>,
     #[command(flatten)]

@@ -121,7 +121,7 @@ impl Translator {
         requests: Vec<TextRequest>,
         options: &TranslateOptions,
     ) -> Result<()> {
-        let Prepared { requests, .. } = self.prepared(requests, options);
+        let Prepared { requests, .. } = self.answer_or_prepare(requests, options);
         self.check_lengths(&requests, options)?;
         check(&*self.model, &searches(&requests), &options.search)
     }
@@ -176,7 +176,7 @@ impl Translator {
         options: &TranslateOptions,
         done: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<Vec<Hypothesis>>> {
-        let prepared = self.prepared(requests, options);
+        let prepared = self.answer_or_prepare(requests, options);
         let count = prepared.requests.len();
         self.search(&prepared, count, options, done)
     }
@@ -190,7 +190,7 @@ impl Translator {
         options: &TranslateOptions,
         done: &(dyn Fn(usize) + Sync),
     ) -> (Vec<Vec<Hypothesis>>, Option<InferError>) {
-        let prepared = self.prepared(requests, options);
+        let prepared = self.answer_or_prepare(requests, options);
         until_error(prepared.requests.len(), |count| {
             self.search(&prepared, count, options, done)
         })
@@ -217,7 +217,11 @@ impl Translator {
     }
 
     /// Answers the requests that need no search, and prepares the others.
-    fn prepared(&self, mut requests: Vec<TextRequest>, options: &TranslateOptions) -> Prepared {
+    fn answer_or_prepare(
+        &self,
+        mut requests: Vec<TextRequest>,
+        options: &TranslateOptions,
+    ) -> Prepared {
         Self::answer(&mut requests, options);
         let small = self.in_small_letters(&requests, options);
         self.prepare(&mut requests, options);
@@ -303,7 +307,7 @@ impl Translator {
             options,
             hypotheses,
         };
-        // Further searches settle nothing.
+        // The searches of protections report no settled beginning.
         for request in &mut results.requests {
             request.search.watch = None;
         }
