@@ -44,7 +44,7 @@ fn check_threads() -> anyhow::Result<()> {
         .and_then(|text| text.trim().parse().ok());
     match asked.unwrap_or(0_u128) {
         threads if threads > MAX_THREADS as u128 => Err(output::wrong_usage(format_args!(
-            "RAYON_NUM_THREADS is {threads}, and {MAX_THREADS} are the most; unset it for one thread a processor"
+            "RAYON_NUM_THREADS is {threads}; the maximum is {MAX_THREADS}; unset it for one thread a processor"
         ))),
         _ => Ok(()),
     }
@@ -110,7 +110,7 @@ enum Command {
 }
 
 /// Runs a command unless it would write a file that it reads. Commands that read no user file run
-/// without this check, and compute nothing.
+/// without this check, and start no threads for computing.
 fn run_with<A: UsesFiles>(args: A, run: fn(A) -> anyhow::Result<()>) -> anyhow::Result<()> {
     args.files_in_use()?.check()?;
     start_threads()?;

@@ -17,19 +17,20 @@ static TAG: LazyLock<Regex> =
 static ELEMENT: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(<(?:\w+:)?language(?:\s[^<>]*)?>\s*)([\w-]+)(\s*</)"));
 
-/// Languages that office programs format as East Asian text, and those that they format as complex
-/// text (Arabic, Hebrew, the scripts of India and others). All others are Western text.
+/// Languages that office programs format as East Asian text.
 const ASIAN_LANGUAGES: &str = "ja ko zh yue";
+/// Languages that office programs format as complex text (Arabic, Hebrew, the scripts of India and
+/// others). All others are Western text.
 const COMPLEX_LANGUAGES: &str = "am ar as bn bo ckb dv dz fa gu he hi km kn ks lo ml mr my ne or pa pnb ps sa sd \
     si syr ta te th ti ug ur yi";
-/// Languages that are written from right to left, as CLDR 47 and NLLB name them, and the scripts
-/// that are.
+/// Languages that are written from right to left, as CLDR 47 and NLLB name them.
 const RIGHT_TO_LEFT: &str = "acm aeb ajp apc ar arb arc ars ary arz azb bal bgn bqi brh ckb dv fa glk \
     he iw khw ks lrc mzn nqo pbt pes pnb prs ps rhg sd sdh skr syr trw ug ur yi";
+/// Scripts that are written from right to left.
 const SCRIPTS: &str = "Adlm Arab Aran Hebr Mand Nkoo Rohg Samr Syrc Thaa";
-/// The attributes of Word for the language of Western, East Asian and complex text, and the ends of
-/// OpenDocument's attributes for them.
+/// The attributes of Word for the language of Western, East Asian and complex text.
 const WORD_ATTRIBUTES: [&str; 3] = ["val", "eastAsia", "bidi"];
+/// The ends of OpenDocument's attributes for the language of the same kinds of text.
 const OPEN_DOCUMENT_ENDINGS: [&str; 3] = ["", "-asian", "-complex"];
 
 fn has_word(list: &str, word: &str) -> bool {
@@ -82,6 +83,7 @@ impl<'a> Renaming<'a> {
         let mut edits = Vec::new();
         for found in TAG.captures_iter(xml) {
             let tag = found.get_match();
+            // Most tags name no language: `lang`, `Lang`, `language`.
             if tag.as_str().contains("ang") {
                 for (range, value) in self.of_tag(&found[1], tag.as_str()) {
                     edits.push((moved(&range, 0, tag.start()), value));

@@ -377,10 +377,7 @@ mod tests {
 
     #[test]
     fn file_names_lose_characters_of_paths_and_headers() {
-        assert_eq!(
-            plain("../\"a b\".txt"),
-            ".._.a_b_.txt".replace("_.a", "__a")
-        );
+        assert_eq!(plain("../\"a b\".txt"), "..__a_b_.txt");
         assert!(plain(&"x".repeat(1000)).len() == 100);
         assert_eq!(
             [extension("a.b.HTML"), extension("a"), extension("")],

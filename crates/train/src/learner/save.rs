@@ -147,7 +147,7 @@ impl Learner {
             self.reporter
                 .note(&format!("length penalty {alpha}: {name} {score:.2}"))?;
             scores.push((alpha, score));
-            if highest(&scores) == alpha {
+            if highest(&scores).0 == alpha {
                 settings.search.length_penalty = LengthPenalty::Gnmt(alpha);
                 checkpoint::set_generation(&best, &settings)?;
             }
@@ -155,7 +155,7 @@ impl Learner {
                 coming.extend(beyond(&scores));
             }
         }
-        let alpha = highest(&scores);
+        let (alpha, _) = highest(&scores);
         settings.search.length_penalty = LengthPenalty::Gnmt(alpha);
         settings.calibration = validator.calibration(&translator, &settings)?;
         checkpoint::set_generation(&best, &settings)?;
@@ -192,15 +192,15 @@ impl Learner {
 /// The largest number of length penalties tried beyond the list.
 const MAX_EXTRA_ALPHAS: usize = 8;
 
-/// The α with the highest score; the first of several.
-fn highest(scores: &[(f64, f64)]) -> f64 {
+/// The α with the highest score, the first of several, and that score.
+fn highest(scores: &[(f64, f64)]) -> (f64, f64) {
     let mut best = (0.0, f64::NEG_INFINITY);
     for next in scores {
         if next.1 > best.1 {
             best = *next;
         }
     }
-    best.0
+    best
 }
 
 /// The next α to try: if the single best α is the smallest or the largest, the α beyond it at the
@@ -208,12 +208,8 @@ fn highest(scores: &[(f64, f64)]) -> f64 {
 fn beyond(scores: &[(f64, f64)]) -> Option<f64> {
     let mut alphas: Vec<f64> = scores.iter().map(|it| it.0).collect();
     alphas.sort_by(f64::total_cmp);
-    let best = highest(scores);
-    let highest = scores
-        .iter()
-        .map(|it| it.1)
-        .fold(f64::NEG_INFINITY, f64::max);
-    if scores.iter().filter(|it| it.1 == highest).count() > 1 {
+    let (best, score) = highest(scores);
+    if scores.iter().filter(|it| it.1 == score).count() > 1 {
         return None;
     }
     let next = match alphas[..] {
