@@ -112,8 +112,8 @@ pub use settings::{
 };
 pub use shortlist::{Shortlist, ShortlistError};
 pub use translator::{
-    LanguageError, Languages, LongSources, MAX_SENTENCE_TOKENS, Report, TOKENIZER_FILES,
-    TargetScore, TermError, TextContext, TextLink, TextRequest, TranslateOptions, Translator,
-    TranslatorError, begin_documents, force_score, load_settings, load_tokenizers, perplexity,
-    perplexity_of, save_text_files, vocabularies,
+    LanguageError, Languages, LongSources, MAX_SENTENCE_TOKENS, NamedOptions, Report,
+    TOKENIZER_FILES, TargetScore, TermError, TextContext, TextLink, TextRequest, TranslateOptions,
+    Translator, TranslatorError, begin_documents, force_score, load_settings, load_tokenizers,
+    perplexity, perplexity_of, save_text_files, vocabularies,
 };

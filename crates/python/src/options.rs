@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use burnformer_infer::{
-    GenerationSettings, Glossary, LongSources, MAX_SENTENCE_TOKENS, Shortlist, TranslateOptions,
-    TranslationMemory, Translator,
+    GenerationSettings, Glossary, NamedOptions, Shortlist, TranslateOptions, TranslationMemory,
+    Translator,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -65,15 +65,9 @@ pub struct Function {
 /// The keywords of a call, each checked separately.
 #[derive(Default)]
 pub struct Options {
-    /// The given keys of `generation.json`.
-    settings: Map<String, Value>,
+    pub named: NamedOptions,
     batch_size: Option<usize>,
     batch_tokens: Option<usize>,
-    longest: usize,
-    truncate: bool,
-    pub source_language: Option<String>,
-    target_language: Option<String>,
-    zero_shot: bool,
     glossary: Option<Terms>,
     memory: Option<Arc<TranslationMemory>>,
     shortlist: Option<PathBuf>,
@@ -97,10 +91,7 @@ impl Options {
             keywords,
             refused,
         } = function;
-        let mut options = Self {
-            longest: MAX_SENTENCE_TOKENS,
-            ..Self::default()
-        };
+        let mut options = Self::default();
         let mut known = names();
         known.retain(|name| !refused.split(' ').any(|refused| refused == name));
         for (name, value) in given.into_iter().flat_map(|given| given.iter()) {
@@ -125,11 +116,11 @@ impl Options {
         match name {
             "batch_size" => self.batch_size = of(name, value)?,
             "batch_tokens" => self.batch_tokens = of(name, value)?,
-            "longest" => self.longest = of(name, value)?,
-            "truncate" => self.truncate = of(name, value)?,
-            "source_language" => self.source_language = of(name, value)?,
-            "target_language" => self.target_language = of(name, value)?,
-            "zero_shot" => self.zero_shot = of(name, value)?,
+            "longest" => self.named.longest = of(name, value)?,
+            "truncate" => self.named.truncate = of(name, value)?,
+            "source_language" => self.named.source_language = of(name, value)?,
+            "target_language" => self.named.target_language = of(name, value)?,
+            "zero_shot" => self.named.zero_shot = of(name, value)?,
             "glossary" => self.glossary = of(name, value)?,
             "memory" => {
                 let message = "memory: give a burnformer.Memory, which is made once for many calls";
@@ -145,7 +136,7 @@ impl Options {
                 GenerationSettings::default()
                     .set(name, value.clone())
                     .map_err(|error| PyTypeError::new_err(error.to_string()))?;
-                self.settings.insert(name.into(), value);
+                self.named.settings.insert(name.into(), value);
             }
         }
         Ok(())
@@ -156,22 +147,11 @@ impl Options {
     /// # Errors
     /// Returns an error if a value is out of range, or a file is invalid.
     pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions> {
-        let mut options = translator.options();
-        options.change(&self.settings)?;
+        let mut options = self.named.resolve(translator)?;
         let batching = &mut options.batching;
         batching.max_sentences = self.batch_size.unwrap_or(batching.max_sentences);
         batching.max_tokens = self.batch_tokens.unwrap_or(batching.max_tokens);
         batching.validate()?;
-        options.longest = self.longest;
-        if self.truncate {
-            options.long_sources = LongSources::Truncate;
-        }
-        let [source, target] = [&self.source_language, &self.target_language].map(Option::as_deref);
-        options.languages = if self.zero_shot {
-            translator.zero_shot_languages(source, target)?
-        } else {
-            translator.languages(source, target)?
-        };
         if let Some(terms) = self.glossary {
             let glossary = match terms {
                 Terms::Pairs(pairs) => Glossary::from_pairs(pairs)?,

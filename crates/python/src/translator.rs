@@ -243,7 +243,7 @@ impl Translator {
         let file = file.map_err(|error| exception(&Error::new(error)))?;
         warn_of(py, &file.untranslated())?;
         let options = Options::read(options, &TRANSLATE_DOCUMENT)?;
-        let language = language.or_else(|| options.source_language.clone());
+        let language = language.or_else(|| options.named.source_language.clone());
         let inner = self.inner.clone();
         let translated = compute(py, move |cancel| {
             let options = options.resolve(&inner)?;

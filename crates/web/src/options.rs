@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use burnformer_infer::{Glossary, LongSources, TranslateOptions, Translator};
+use burnformer_infer::{Glossary, NamedOptions, TranslateOptions, Translator};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use crate::Result;
 
@@ -17,15 +16,9 @@ pub struct Options {
     pub alignment: bool,
     /// If false, the shortlist of the model is not used.
     pub shortlist: Option<bool>,
-    source_language: Option<String>,
-    target_language: Option<String>,
-    zero_shot: bool,
-    longest: Option<usize>,
-    truncate: bool,
     glossary: BTreeMap<String, String>,
-    /// Keys of `generation.json`. They override the settings of the model.
     #[serde(flatten)]
-    settings: Map<String, Value>,
+    named: NamedOptions,
 }
 
 impl Options {
@@ -35,18 +28,7 @@ impl Options {
     /// # Errors
     /// Returns an error for an unknown name, or a value of the wrong type or out of range.
     pub fn resolve(self, translator: &Translator) -> Result<TranslateOptions> {
-        let mut options = translator.options();
-        options.change(&self.settings)?;
-        let [source, target] = [&self.source_language, &self.target_language].map(Option::as_deref);
-        options.languages = if self.zero_shot {
-            translator.zero_shot_languages(source, target)?
-        } else {
-            translator.languages(source, target)?
-        };
-        options.longest = self.longest.unwrap_or(options.longest);
-        if self.truncate {
-            options.long_sources = LongSources::Truncate;
-        }
+        let mut options = self.named.resolve(translator)?;
         if !self.glossary.is_empty() {
             let glossary = Glossary::from_pairs(self.glossary)?;
             translator.check_glossary(&glossary)?;
@@ -65,7 +47,7 @@ mod tests {
         let mut options = TranslateOptions::default();
         options.protections.second_search = true;
         options
-            .change(&given.settings)
+            .change(&given.named.settings)
             .map_err(|error| error.to_string())?;
         Ok(options)
     }
