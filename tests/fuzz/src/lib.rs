@@ -13,6 +13,7 @@ mod languages;
 #[path = "../memory.rs"]
 mod memory;
 mod metrics;
+mod models;
 mod office;
 mod sentencepiece;
 mod terms;
@@ -77,6 +78,7 @@ pub fn doors() -> Vec<Door> {
         metrics::doors(),
         sentencepiece::doors(),
         tokenizers::doors(),
+        models::doors(),
     ];
     groups.into_iter().flatten().collect()
 }
