@@ -77,6 +77,7 @@ pub fn quantize_rows(rows: &[f32], columns: usize) -> QuantizedRows {
     QuantizedRows { values, scales }
 }
 
+#[cfg(feature = "cpu")]
 vectorised! {
     /// Writes `row` in 8 bits to `values` and returns its scale, 1/127 of its largest magnitude.
     pub(crate) fn quantize(row: &[f32], values: &mut [i8]) -> f32 {
