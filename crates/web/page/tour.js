@@ -55,7 +55,7 @@ const STEPS = [
   { name: "mask", part: "attention", begin: () => ({ kind: "decoder" }), at: "map-title", tell: hiddenOf, change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
   { name: "weights", part: "attention", begin: () => ({ kind: "cross" }), opens: "values-set", tell: () => ({ ...strongest(), weight: number(strongest().weight, 2), query: chosen().queries[chosen().query] }), change: () => toggle([ownHead()]) },
   { name: "heads", part: "attention", begin: mostDifferent, opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length, query: chosen().queries[chosen().query], looks: strongestOfLayer() }), change: () => toggleOthers() },
-  { name: "residual", part: "residual", tell: residualOf, change: () => actions.choose({ sublayer: (state.sublayer + 1) % sublayersOf(state.side).length }) },
+  { name: "residual", part: "residual", at: "residual-formula", tell: residualOf, change: () => actions.choose({ sublayer: (state.sublayer + 1) % sublayersOf(state.side).length }) },
   { name: "ffn", part: "ffn", tell: awake, change: () => toggle(namesOf(networkOf())) },
   { name: "softmax", part: "softmax", tell: shareOf, change: swing },
   { name: "beam", part: "beam", tell: () => ({ k: view.seen.search.beam_size, steps: view.seen.steps.length, score: number(view.seen.score) }), change: () => actions.loseGreedily() },
