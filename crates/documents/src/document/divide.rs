@@ -1,12 +1,14 @@
 //! Splits the texts of documents into sentences.
 
-use super::{Document, Fits};
+use std::ops::Range;
+
+use super::{BYTE_ORDER_MARK, Document, Fits};
 use crate::block::{Block, State};
 use crate::message;
 use crate::placeables::find_atoms;
 use crate::plurals::Categories;
 use crate::split::{Splitting, split};
-use crate::words::overlaps;
+use crate::words::{overlaps, trim};
 
 impl Document {
     /// Splits the texts of a document from [`read`](Self::read) into sentences. `languages` and
@@ -23,6 +25,32 @@ impl Document {
             fits,
         };
         divider.document(self);
+    }
+
+    /// The places of the sentences in a plain text that is divided, in bytes and in order. A
+    /// paragraph with an ICU message is one place.
+    pub fn sentence_places(&self) -> Vec<Range<usize>> {
+        let mark_len = if self.byte_order_mark {
+            BYTE_ORDER_MARK.len_utf8()
+        } else {
+            0
+        };
+        self.blocks
+            .iter()
+            .flat_map(|block| {
+                let start = mark_len + block.source.start;
+                let source = &self.source[block.source.clone()];
+                if source == block.text {
+                    let segments = block.segments.iter();
+                    return segments
+                        .map(|segment| start + segment.range.start..start + segment.range.end)
+                        .collect();
+                }
+                let inside = trim(source, 0..source.len());
+                vec![start + inside.start..start + inside.end]
+            })
+            .filter(|place: &Range<usize>| !place.is_empty())
+            .collect()
     }
 }
 

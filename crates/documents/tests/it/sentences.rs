@@ -1,7 +1,8 @@
 //! Sentences in ten scripts. Each goes to the model alone, because models omit sentences from
 //! longer texts.
 
-use burnformer_documents::{Document, Format};
+use burnformer_documents::{Document, Format, Splitting};
+use proptest::prelude::*;
 
 fn sentences(text: &str, language: &str, format: Format) -> Vec<String> {
     let document = Document::parse(text, format, Some(language), &|_| true);
@@ -331,5 +332,48 @@ fn a_sentence_in_brackets_or_quotes_is_not_divided_at_a_small_letter() {
         "Er rief „ja. nein. doch“ und ging.",
     ] {
         assert_eq!(sentences(text, "de", Format::Text), [text]);
+    }
+}
+
+/// The sentences at the places of a plain text.
+fn at_places(text: &str, language: &str) -> Vec<String> {
+    let mut document = Document::read_text(text, Format::Text, Splitting::Lines);
+    document.divide([Some(language), None], &|_| true);
+    let places = document.sentence_places();
+    let ends = places.iter().map(|place| place.end);
+    let starts = places.iter().skip(1).map(|place| place.start);
+    assert!(ends.zip(starts).all(|(end, start)| end <= start), "{text}");
+    let texts = places.into_iter().map(|place| text[place].to_owned());
+    texts.collect()
+}
+
+#[test]
+fn the_places_of_sentences_are_those_that_are_translated() {
+    for (language, between, expected) in SCRIPTS {
+        for border in [between, "\n", "\n\n  - "] {
+            let text = expected.join(border);
+            let translated = sentences(&text, language, Format::Text);
+            assert_eq!(at_places(&text, language), translated, "{text}");
+            let marked = format!("\u{feff}{text}");
+            assert_eq!(at_places(&marked, language), translated, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_message_is_one_place_and_marks_of_lists_are_none() {
+    let message = "{n, plural, one {One file. Read it.} other {# files.}}";
+    let text = format!("1. Zwei Häuser. Dr. Müller kommt.\r\n\t{message}\r\n* \n…");
+    let expected = ["Zwei Häuser.", "Dr. Müller kommt.", message];
+    assert_eq!(at_places(&text, "de"), expected);
+}
+
+proptest! {
+    #[test]
+    fn nothing_with_a_letter_is_between_the_places_of_sentences(text in "([a-zÄéا字.!?…,:;\"'<>{}%@/0-9-]{1,8}[ \t\n\r]{0,3}){0,40}") {
+        let sentences = at_places(&text, "de");
+        assert!(sentences.iter().all(|sentence| sentence.trim() == sentence));
+        let letters = |text: &str| text.chars().filter(|c| c.is_alphabetic()).count();
+        assert_eq!(letters(&sentences.concat()), letters(&text), "{sentences:?}");
     }
 }
