@@ -65,25 +65,18 @@ function say(text, bad = false) {
   $("status").classList.toggle("bad", bad);
 }
 
-// The sentences of a text, each with the white space before it; line breaks end sentences.
-function sentencesOf(text, language) {
-  const parts = [];
-  const segments = window.Intl && Intl.Segmenter
-    ? (line) => [...new Intl.Segmenter(language === "auto" ? undefined : language, { granularity: "sentence" }).segment(line)].map((s) => s.segment)
-    : (line) => [line];
-  let before = "";
-  for (const piece of text.split(/(\n)/)) {
-    for (const segment of piece === "\n" ? [piece] : segments(piece)) {
-      const [, left, core, right] = segment.match(/^(\s*)([^]*?)(\s*)$/);
-      before += left;
-      if (core) {
-        parts.push({ before, source: core });
-        before = "";
-      }
-      before += right;
-    }
-  }
-  return { parts, after: before };
+// The sentences of a text, each with what is between it and the one before.
+async function sentencesOf(text, source, target) {
+  const { sentences } = await ask("v1/divide", { text, source, target });
+  const characters = [...text];
+  const between = (begin, end) => characters.slice(begin, end).join("");
+  let at = 0;
+  const parts = sentences.map(([begin, end]) => {
+    const part = { before: between(at, begin), source: between(begin, end) };
+    at = end;
+    return part;
+  });
+  return { parts, after: between(at) };
 }
 
 async function detected(text) {
@@ -113,7 +106,12 @@ async function translate(event) {
   try {
     const source = await detected(text);
     const target = $("target").value;
-    const { parts, after } = sentencesOf(text, source);
+    const { parts, after } = await sentencesOf(text, source, target);
+    if (number !== asked) return;
+    if (!parts.length) {
+      shown = [];
+      show(after);
+    }
     for (let begin = 0; begin < parts.length; begin += most) {
       const some = parts.slice(begin, begin + most);
       some.forEach((part) => Object.assign(part, { text: "", doubts: [], all: [], language: source, target }));

@@ -1,9 +1,10 @@
 //! Translates the sentences of documents through the queue of a model.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-use burnformer_documents::{Document, Format, Translated};
+use burnformer_documents::{Document, Format, Splitting, Translated};
 use burnformer_infer::quality_warnings;
 use burnformer_terminology::Glossary;
 use burnformer_translation::{
@@ -144,6 +145,23 @@ impl Pipeline<'_> {
         let queue = queue.map_err(|_| ApiError::not_loaded(pair))?;
         *slot.last.lock() = Arc::downgrade(&queue);
         Ok(queue)
+    }
+
+    /// Returns the places of the sentences in a plain `text`, in bytes.
+    pub async fn sentence_places(&self, text: String) -> Result<Vec<Range<usize>>> {
+        let pair = self.pair.clone();
+        let engines = self.engines().await?;
+        let price = Price::of_text(text.len());
+        let places = compute(&self.client.sender, price, move |cancel| {
+            let mut document = Document::read_text(&text, Format::Text, Splitting::Lines);
+            let languages = [&pair.source, &pair.target].map(|code| Some(&**code));
+            document.divide(languages, &|sentence| {
+                cancel.unwind_if_cancelled();
+                engines.fits(sentence)
+            });
+            document.sentence_places()
+        });
+        Ok(places.await?)
     }
 
     /// Returns the best translation of each of `texts` and up to `choice.n_best − 1` alternatives.

@@ -3,6 +3,7 @@
 mod attention;
 pub(crate) mod body;
 pub(crate) mod deepl;
+mod divide;
 pub(crate) mod error;
 pub(crate) mod files;
 mod form;

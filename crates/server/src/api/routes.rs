@@ -13,7 +13,9 @@ use utoipa_axum::routes;
 
 use super::deepl::documents;
 use super::error::{ApiError, ErrorBody};
-use super::{Shared, attention, deepl, files, libretranslate, page, paper, status, stream, v1};
+use super::{
+    Shared, attention, deepl, divide, files, libretranslate, page, paper, status, stream, v1,
+};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -52,6 +54,7 @@ fn described() -> OpenApiRouter<Shared> {
         )
         .routes(routes!(v1::translate))
         .routes(routes!(v1::sentences))
+        .routes(routes!(divide::divide))
         .routes(routes!(stream::stream))
         .routes(routes!(attention::attention))
         .routes(routes!(attention::view))

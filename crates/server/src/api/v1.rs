@@ -336,7 +336,7 @@ fn scored_translation(candidate: Candidate, sources: &[usize]) -> ScoredTranslat
 }
 
 /// The start and end of a range of bytes, in characters.
-fn in_characters(range: Range<usize>, offsets: &[usize]) -> [usize; 2] {
+pub(super) fn in_characters(range: Range<usize>, offsets: &[usize]) -> [usize; 2] {
     [offsets[range.start], offsets[range.end]]
 }
 

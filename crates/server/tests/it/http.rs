@@ -96,6 +96,55 @@ fn sentences_have_scores_alternatives_links_and_prefixes() {
 }
 
 #[test]
+fn a_text_is_divided_into_the_sentences_that_are_translated() {
+    let server = server();
+    let long = "und so weiter, ".repeat(60);
+    let text =
+        format!("1. Grüß Dr. Müller! Er kommt um z. B. 8 Uhr. 😀 Ja.\n\n{long}bis zum Ende.");
+    let body = json!({"text": text, "source": "de", "target": "en"});
+    let (status, answer) = server.post("/v1/divide", body.clone());
+    assert_eq!(status, 200, "{answer}");
+    let characters: Vec<char> = text.chars().collect();
+    let places = answer["sentences"].as_array().expect("a list");
+    let sentences: Vec<String> = places
+        .iter()
+        .map(|place| {
+            let [start, end] = [0, 1].map(|side| place[side].as_u64().expect("a number") as usize);
+            characters[start..end].iter().collect()
+        })
+        .collect();
+    assert_eq!(
+        sentences[..3],
+        ["Grüß Dr. Müller!", "Er kommt um z. B. 8 Uhr.", "😀 Ja."]
+    );
+    // Clauses that fit into the model.
+    assert!(sentences.len() > 4 && sentences.iter().all(|sentence| sentence.len() < 500));
+    let whole = json!({"texts": text, "source": "de", "target": "en"});
+    let (_, translated) = server.post("/v1/translate", whole);
+    let translated = translated["translations"]
+        .as_str()
+        .expect("a text")
+        .to_owned();
+    for sentence in &sentences {
+        assert!(
+            translated.contains(&sentence.to_uppercase()),
+            "{translated}"
+        );
+    }
+    let same = json!({"text": " Hi. Ho. ", "source": "de", "target": "de"});
+    assert_eq!(
+        server.post("/v1/divide", same).1["sentences"],
+        json!([[0, 9]])
+    );
+    for (field, value) in [("source", "xx"), ("target", "xx"), ("text", "")] {
+        let mut wrong = body.clone();
+        wrong[field] = json!(value);
+        let (status, answer) = server.post("/v1/divide", wrong);
+        assert_eq!(status, if field == "text" { 200 } else { 400 }, "{answer}");
+    }
+}
+
+#[test]
 fn attention_is_returned_as_json_and_as_a_page() {
     let server = server();
     let ask = |translation: Option<&str>| {
