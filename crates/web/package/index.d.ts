@@ -153,6 +153,11 @@ export class Translator {
    */
   translateElement(element: Element, options?: DocumentOptions): Promise<void>;
   /**
+   * The places of the sentences of a plain text, each its beginning and end, as `slice` takes them. A line break ends a
+   * sentence, and one that is too long for the model is divided into clauses.
+   */
+  sentences(text: string, options?: TranslateOptions): Promise<[number, number][]>;
+  /**
    * The language of a text: one of `languages` (by default those of the model), unless it is clearly another.
    * Null for a text without words. Markup, code, addresses and numbers do not count.
    */

@@ -241,6 +241,12 @@ export class Translator {
     place(parsed.content, root);
   }
 
+  /** The places of the sentences of a plain text, each its beginning and end, as `slice` takes them. */
+  async sentences(text, options = {}) {
+    if (typeof text !== "string") throw failure(ARGUMENT, `text: ${text}; give a string`);
+    return JSON.parse(await this.#engines[0].call("sentences", { text, options: JSON.stringify(options) }));
+  }
+
   /** The language of a text, by default one of the model's unless it is clearly another; null if it has no words. */
   async detect(text, languages) {
     if (typeof text !== "string") throw failure(ARGUMENT, `text: ${text}; give a string`);

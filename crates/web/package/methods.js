@@ -96,6 +96,12 @@ const methods = {
     opened.get(id)?.free();
     opened.delete(id);
   },
+  async sentences({ text, options }) {
+    const [longest, known] = JSON.parse(model.bounds(options));
+    const { sentences } = await forDocuments();
+    const [from, into] = known ?? ["", ""];
+    return sentences(text, from, into, (part) => model.tokens(part) <= longest);
+  },
   async detect({ text, codes }) {
     const { detect } = await forDocuments();
     return detect(text, codes ?? languages());

@@ -111,36 +111,40 @@ async function loaded() {
   return present.translator;
 }
 
-/** The sentences of a text, and the white space around them: `[isSentence, text]`. */
-function parts(text) {
-  const segments = [...new Intl.Segmenter(languagesOf(present.name)[0] || "en", { granularity: "sentence" }).segment(text)];
-  return segments.flatMap(({ segment }) => segment.split(/(\s*\n\s*|^\s+|\s+$)/).filter(Boolean))
-    .map((part) => [/\S/.test(part), part]);
+/** The sentences of a text, and what is between them: `[isSentence, text]`. */
+async function partsOf(text, translator) {
+  const parts = [];
+  let at = 0;
+  for (const [begin, end] of await translator.sentences(text)) {
+    parts.push([false, text.slice(at, begin)], [true, text.slice(begin, end)]);
+    at = end;
+  }
+  return [...parts, [false, text.slice(at)]];
 }
 
 async function translate() {
   if (!present.translator && /\S/.test(source.value)) return choose();
   running.abort();
   const { signal } = (running = new AbortController());
-  const all = parts(source.value);
-  const shown = all.map(([isSentence, text]) => (isSentence ? "" : text));
+  const text = source.value;
   notice.replaceChildren();
-  const indices = all.flatMap(([isSentence], i) => (isSentence ? [i] : []));
-  if (!indices.length) return (target.value = "");
+  if (!/\S/.test(text)) return (target.value = "");
   const start = performance.now();
-  let done = 0;
-  const onResult = (index, found) => {
-    shown[indices[index]] = dressed(found);
-    target.replaceChildren(...shown);
-    say(word("translating", { done: ++done, all: indices.length }));
-  };
   try {
     const translator = await present.translator;
+    const all = await partsOf(text, translator);
     if (signal.aborted) return;
-    const options = { signal, onResult };
-    await translator.translate(indices.map((i) => all[i][1]), options);
+    const shown = all.map(([isSentence, part]) => (isSentence ? "" : part));
+    const indices = all.flatMap(([isSentence], i) => (isSentence ? [i] : []));
+    let done = 0;
+    const onResult = (index, found) => {
+      shown[indices[index]] = dressed(found);
+      target.replaceChildren(...shown);
+      say(word("translating", { done: ++done, all: indices.length }));
+    };
+    await translator.translate(indices.map((i) => all[i][1]), { signal, onResult });
     say(word("done", { sentences: indices.length, seconds: ((performance.now() - start) / 1000).toFixed(2) }));
-    await compare(source.value, translator, signal);
+    await compare(text, translator, signal);
   } catch (error) {
     if (signal.aborted) return;
     target.replaceChildren();

@@ -1,7 +1,7 @@
 //! Documents: extracts sentences for the translator, and puts the translations back into the
 //! markup.
 
-use burnformer_documents::{Document as Text, Link, Translated, WholeFile};
+use burnformer_documents::{Document as Text, Format, Link, Splitting, Translated, WholeFile};
 use burnformer_translation::Division;
 use js_sys::Function;
 use serde_json::{Value, json};
@@ -32,10 +32,7 @@ impl Document {
         fits: &Function,
     ) -> Result<Document, JsError> {
         let file = WholeFile::read(bytes, kind)?;
-        let fits = |text: &str| {
-            let answer = fits.call1(&JsValue::NULL, &text.into());
-            answer.is_ok_and(|answer| answer.is_truthy())
-        };
+        let fits = |text: &str| is_fitting(fits, text);
         let languages = [from, into];
         let division = Division {
             languages: known(&languages),
@@ -99,6 +96,31 @@ fn known<T: AsRef<str>>(codes: &[T; 2]) -> [Option<&str>; 2] {
     codes
         .each_ref()
         .map(|code| Some(code.as_ref()).filter(|code| !code.is_empty()))
+}
+
+/// Returns the places of the sentences in plain `text` of the language `from`, as a JSON list of
+/// beginnings and ends in UTF-16 code units. `from`, `into` and `fits` are as for [`Document`].
+#[wasm_bindgen]
+pub fn sentences(text: &str, from: &str, into: &str, fits: &Function) -> String {
+    let fits = |text: &str| is_fitting(fits, text);
+    let mut document = Text::read_text(text, Format::Text, Splitting::Lines);
+    document.divide(known(&[from, into]), &fits);
+    let mut units = 0;
+    let mut at = 0;
+    let mut counted = |place: usize| {
+        units += text[at..place].encode_utf16().count();
+        at = place;
+        units
+    };
+    let places = document.sentence_places().into_iter();
+    Value::from_iter(places.map(|place| [counted(place.start), counted(place.end)].to_vec()))
+        .to_string()
+}
+
+/// Returns whether the function `fits` of a page accepts `text`.
+fn is_fitting(fits: &Function, text: &str) -> bool {
+    let answer = fits.call1(&JsValue::NULL, &text.into());
+    answer.is_ok_and(|answer| answer.is_truthy())
 }
 
 /// Returns the detected language of `text` with its confidence as JSON, or `null`. The language is

@@ -158,3 +158,15 @@ test("the module for documents is loaded only when it is needed", (t) => {
   t.diagnostic(`documents and languages: ${size("burnformer_documents_bg.wasm")} bytes by brotli`);
   assert.ok(!readFileSync(join(folder, "methods.js"), "utf8").includes("from \"./burnformer_documents.js\""));
 });
+
+test("a text is divided into the sentences of a document", async () => {
+  const text = "\ufeff1. 😀 Das ist Dr. Müller! Er kommt um z. B. 8 Uhr.\r\n\r\nEs ist spät.";
+  const sentences = (await translator.sentences(text)).map(([begin, end]) => text.slice(begin, end));
+  const translated = [];
+  await translator.translateDocument(text, "text", { onSentences: (some) => translated.push(...some) });
+  assert.deepEqual(sentences, ["😀 Das ist Dr. Müller!", "Er kommt um z. B. 8 Uhr.", "Es ist spät."]);
+  assert.deepEqual(translated.slice(0, 3), sentences);
+  assert.deepEqual(await translator.sentences(" \n "), []);
+  await assert.rejects(translator.sentences(3), { code: "ERR_ARGUMENT" });
+  await assert.rejects(translator.sentences("Ja.", { beem: 2 }), { code: "ERR_ARGUMENT" });
+});
