@@ -1,13 +1,14 @@
 mod checks;
+mod error;
 mod length_penalty;
-
-use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::checks::check;
 use self::checks::{above_zero, finite, in_range, within};
+use self::error::Result;
+pub use self::error::SettingsError;
 pub use self::length_penalty::{LengthPenalty, length_penalty};
 
 /// The largest number of hypotheses of a sentence. It bounds memory: each hypothesis has a row in the
@@ -171,49 +172,6 @@ pub struct Sampling {
     /// and the position of the token.
     pub seed: u64,
 }
-
-/// A result whose error is [`SettingsError`].
-type Result<T> = std::result::Result<T, SettingsError>;
-
-/// The reasons why search settings cannot be used, read or written.
-#[derive(thiserror::Error)]
-pub enum SettingsError {
-    /// A setting is out of its range.
-    #[error("{name} = {value}: {remedy}")]
-    Value {
-        /// The name of the setting.
-        name: &'static str,
-        /// The given value.
-        value: String,
-        /// The allowed values.
-        remedy: String,
-    },
-    /// A setting exceeds another setting that limits it.
-    #[error("{name} = {value}: it cannot exceed {most} = {limit}; lower it, or raise {most}")]
-    Above {
-        /// The name of the setting.
-        name: &'static str,
-        /// The value given.
-        value: usize,
-        /// The name of the limiting setting.
-        most: &'static str,
-        /// The value of the limiting setting.
-        limit: usize,
-    },
-    /// There is no such setting, or it has another type.
-    #[error("{key}: {cause}")]
-    Key {
-        /// The given name.
-        key: String,
-        /// The problem: the known names, or the expected type.
-        cause: String,
-    },
-    /// The file cannot be read or written.
-    #[error("{0}: {1}")]
-    File(PathBuf, String),
-}
-
-burnformer_text::debug_as_message!(SettingsError);
 
 impl Default for SearchSettings {
     fn default() -> Self {

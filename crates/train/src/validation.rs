@@ -13,6 +13,7 @@ use crate::config::{EarlyStoppingMetric, TrainConfig, ValidationScore, Validatio
 use crate::error::Result;
 use crate::run::Corpora;
 use crate::update::Recipe;
+pub use text::Relation;
 use text::Text;
 
 /// The smallest number of sentences of a validation for each second search, which takes up to five
@@ -54,17 +55,6 @@ pub struct PairValidation {
     pub pair: String,
     /// The quality.
     pub validation: Validation,
-}
-
-/// How much translations depend on their sources.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Relation {
-    /// The chrF of the translations.
-    pub own: f64,
-    /// The chrF of the translations if each is exchanged with the translation of another source.
-    pub exchanged: f64,
-    /// The share of the most frequent translation.
-    pub same: f64,
 }
 
 impl Validation {

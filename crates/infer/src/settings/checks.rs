@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use super::{Result, SettingsError};
+use super::error::{Result, SettingsError};
 
 /// An error for the setting `name`, unless its `value` is at most the `limit` of the setting `most`.
 pub(super) fn within(

@@ -9,13 +9,23 @@ use burnformer_infer::{
 };
 use burnformer_metrics::{Chrf, Metric, References, WritingSystem, as_strs};
 
-use super::Relation;
 use crate::config::{Direction, TrainConfig};
 use crate::error::Result;
 use crate::run::ValidationText;
 
 /// The smallest number of sentences that show a relation.
 const MIN_RELATED: usize = 30;
+
+/// How much translations depend on their sources.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Relation {
+    /// The chrF of the translations.
+    pub own: f64,
+    /// The chrF of the translations if each is exchanged with the translation of another source.
+    pub exchanged: f64,
+    /// The share of the most frequent translation.
+    pub same: f64,
+}
 
 /// A validation text.
 pub(super) struct Text {
