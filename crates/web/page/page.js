@@ -136,6 +136,8 @@ async function translate() {
     if (signal.aborted) return;
     const shown = all.map(([isSentence, part]) => (isSentence ? "" : part));
     const indices = all.flatMap(([isSentence], i) => (isSentence ? [i] : []));
+    // A text without words stays as it is.
+    if (!indices.length) target.replaceChildren(...shown);
     let done = 0;
     const onResult = (index, found) => {
       shown[indices[index]] = dressed(found);
