@@ -35,22 +35,19 @@ impl Document {
         } else {
             0
         };
-        self.blocks
-            .iter()
-            .flat_map(|block| {
-                let start = mark_len + block.source.start;
-                let source = &self.source[block.source.clone()];
-                if source == block.text {
-                    let segments = block.segments.iter();
-                    return segments
-                        .map(|segment| start + segment.range.start..start + segment.range.end)
-                        .collect();
-                }
-                let inside = trim(source, 0..source.len());
-                vec![start + inside.start..start + inside.end]
-            })
-            .filter(|place: &Range<usize>| !place.is_empty())
-            .collect()
+        let mut places = Vec::new();
+        for block in &self.blocks {
+            let start = mark_len + block.source.start;
+            let source = &self.source[block.source.clone()];
+            let ranges: Vec<Range<usize>> = if source == block.text {
+                block.segments.iter().map(|it| it.range.clone()).collect()
+            } else {
+                Vec::from([trim(source, 0..source.len())])
+            };
+            let ranges = ranges.into_iter().filter(|range| !range.is_empty());
+            places.extend(ranges.map(|range| start + range.start..start + range.end));
+        }
+        places
     }
 }
 
