@@ -123,12 +123,10 @@ pub(super) async fn open<T: Send + 'static>(
             Content::Form(form::read(&head, &kind, bytes, most)?)
         };
         let sender = match known {
-            Sender::Address(_) if service.keys.are_required() => {
-                let key = key_of_head(&head)
-                    .or_else(|| content.key())
-                    .unwrap_or_default();
-                let allowed = service.keys.allow(&key).then_some(Sender::Key(key));
-                allowed.ok_or_else(ApiError::key)?
+            // A known key in the head would be the sender.
+            Sender::Address(address) if service.keys.are_required() => {
+                let key = content.key().unwrap_or_default();
+                Sender::of(address, Some(key), &service.keys).ok_or_else(ApiError::key)?
             }
             known => known,
         };
