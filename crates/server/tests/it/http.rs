@@ -121,7 +121,7 @@ fn a_text_is_divided_into_the_sentences_that_are_translated() {
     assert!(sentences.len() > 4 && sentences.iter().all(|sentence| sentence.len() < 500));
     let whole = json!({"texts": text, "source": "de", "target": "en"});
     let (_, translated) = server.post("/v1/translate", whole);
-    let translated = translated["translations"]
+    let translated = translated["translations"][0]
         .as_str()
         .expect("a text")
         .to_owned();
