@@ -189,6 +189,7 @@ impl Ends {
             .next()
             .unwrap_or_default();
         let is_first_word = is_word(&format!("{}^", self.code), next)
+            || self.is_ordinal(mark) && is_word(&format!("{}#", self.code), next)
             || self.language.get_sentence_starters().contains(next);
         let initials = mark.is_letter() && next.chars().nth(1).is_none();
         is_first_word && !initials && !mark.is_first && !is_word("title", mark.word)

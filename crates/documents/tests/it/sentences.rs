@@ -335,6 +335,21 @@ fn a_sentence_in_brackets_or_quotes_is_not_divided_at_a_small_letter() {
     }
 }
 
+#[test]
+fn a_pronoun_or_a_numeral_after_a_number_begins_a_sentence_in_german() {
+    let expected = [
+        "Er ist 30.",
+        "Sie ist 20.",
+        "Am 3. Mai kommt er mit dem 2. Zug.",
+        "Das ist Zimmer 12.",
+        "Ihr Koffer steht da.",
+        "Hier sind die Nummern 0 und 7.",
+        "Zwei Kinder spielen.",
+        "Wir wohnen seit dem 20. Jahrhundert hier.",
+    ];
+    assert_eq!(sentences(&expected.join(" "), "de", Format::Text), expected);
+}
+
 /// The sentences at the places of a plain text.
 fn at_places(text: &str, language: &str) -> Vec<String> {
     let mut document = Document::read_text(text, Format::Text, Splitting::Lines);
