@@ -41,6 +41,8 @@ let present = { name: MODELS[0], translator: null };
 let lastLoaded = "";
 /** What ends the present translation. */
 let running = new AbortController();
+/** The text whose translation is shown whole. */
+let translated = "";
 let pause;
 
 function say(text, isError = false) {
@@ -129,6 +131,7 @@ async function translate() {
   const text = source.value;
   notice.replaceChildren();
   if (!/\S/.test(text)) return (target.value = "");
+  translated = "";
   const start = performance.now();
   try {
     const translator = await present.translator;
@@ -136,6 +139,7 @@ async function translate() {
     if (signal.aborted) return;
     const shown = all.map(([isSentence, part]) => (isSentence ? "" : part));
     const indices = all.flatMap(([isSentence], i) => (isSentence ? [i] : []));
+    say(word("translating", { done: 0, all: indices.length }));
     // A text without words stays as it is.
     if (!indices.length) target.replaceChildren(...shown);
     let done = 0;
@@ -145,6 +149,7 @@ async function translate() {
       say(word("translating", { done: ++done, all: indices.length }));
     };
     await translator.translate(indices.map((i) => all[i][1]), { signal, onResult });
+    translated = text;
     say(word("done", { sentences: indices.length, seconds: ((performance.now() - start) / 1000).toFixed(2) }));
     await compare(text, translator, signal);
   } catch (error) {
@@ -190,7 +195,8 @@ async function compare(text, translator, signal) {
 function turn() {
   const other = languagesOf(present.name).reverse().join("-");
   if (!MODELS.includes(other)) return say(word("no-turn"), true);
-  source.value = target.value || source.value;
+  // Half a translation is no text.
+  if (translated === source.value) source.value = target.value || source.value;
   model.value = other;
   choose();
 }
@@ -306,7 +312,10 @@ async function filesIn(entry) {
 }
 
 source.addEventListener("input", () => {
-  if (!/\S/.test(source.value)) say("");
+  if (!/\S/.test(source.value)) {
+    running.abort();
+    say("");
+  }
   clearTimeout(pause);
   pause = setTimeout(translate, PAUSE);
 });
