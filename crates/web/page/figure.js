@@ -16,8 +16,6 @@ const ONCE = ["softmax", "beam"];
 
 /** How many sub-layers a layer has, by side. */
 const SUBLAYERS = [2, 3];
-/** The place of the norm behind all layers, which belongs to no sub-layer. */
-const LAST = -1;
 
 let here = PARTS[0];
 let go;
@@ -100,7 +98,7 @@ function stack(side) {
     { title: word("box-positions"), part: "positions", sizes: shape },
   ];
   const top = side ? [{ title: word("box-softmax"), part: "softmax", sizes: `${d} → ${vocab}` }, { title: word("box-beam"), part: "beam", sizes: `k = ${view.seen.search.beam_size}` }] : [];
-  return [...bottom, ...layers, ...(isPre ? [{ ...norm, place: LAST }] : []), ...top].map((box) => ({ ...box, side }));
+  return [...bottom, ...layers, ...(isPre ? [{ title: word("box-norm"), isLow: true }] : []), ...top].map((box) => ({ ...box, side }));
 }
 
 const tallOf = ({ isLow }) => (isLow ? LOW : TALL);
@@ -121,7 +119,7 @@ function column(boxes, x, height) {
     tops.set(box, y);
     // The residual connection goes around the sub-layer.
     if (box.joins) nodes.push(vector("path", { d: `M${x + WIDTH / 2} ${split}H${x - 3}V${y + tall / 2}H${x}`, class: "arrow" }));
-    nodes.push(door(box, x, y, tall));
+    nodes.push(box.part ? door(box, x, y, tall) : vector("g", { class: "box" }, ...drawn(box, x, y, tall)));
     if (box.closes) {
       const frame = vector("rect", { x: x - 6, y: y - GAP / 2, width: WIDTH + 12, height: opened - y + GAP / 2, rx: 10, class: "layer" });
       const label = vector("text", { x: x - 4, y: y - GAP - 2, class: "times" }, boxes.find(({ opens }) => opens).opens);
@@ -134,20 +132,24 @@ function column(boxes, x, height) {
   return { nodes, tops };
 }
 
-/** A box that opens its part. */
-function door(box, x, y, tall) {
-  const { title, part, kind, side, place, sizes } = box;
+/** The rectangle and the texts of a box. */
+function drawn({ title, sizes }, x, y, tall) {
   const middle = x + WIDTH / 2;
   const texts = [vector("text", { x: middle, y: y + 16, "text-anchor": "middle" }, title)];
   if (sizes) texts.push(" ", vector("text", { x: middle, y: y + 31, "text-anchor": "middle", class: "sizes" }, sizes));
-  const link = vector("a", { href: `#part-${part}`, class: `box ${part}` },
-    vector("rect", { x, y, width: WIDTH, height: tall, rx: 5 }), ...texts);
+  return [vector("rect", { x, y, width: WIDTH, height: tall, rx: 5 }), ...texts];
+}
+
+/** A box that opens its part. */
+function door(box, x, y, tall) {
+  const { title, part, kind, side, place } = box;
+  const link = vector("a", { href: `#part-${part}`, class: `box ${part}` }, ...drawn(box, x, y, tall));
   const choices = kind ? { kind } : { side };
   // The parts that only the decoder has are the reader's place whichever side is chosen.
   Object.assign(link.dataset, { part, title }, ONCE.includes(part) ? {} : choices, place === undefined ? {} : { place });
   link.addEventListener("click", (event) => {
     event.preventDefault();
-    go(part, place === undefined || place === LAST ? choices : { side, sublayer: place + layerOn(side) * SUBLAYERS[side] });
+    go(part, place === undefined ? choices : { side, sublayer: place + layerOn(side) * SUBLAYERS[side] });
   });
   return link;
 }

@@ -34,7 +34,7 @@ const isOff = (sublayer) => namesOf(sublayer).length > 0 && namesOf(sublayer).ev
 
 /** The name of a sub-layer as readers see it. */
 export function titleOf({ layer, kind }) {
-  const names = { self: word(state.side && !hasDecoderAttention() ? "box-recurrent" : "self"), cross: word("cross").split(/[:：]/)[0], ffn: word("ffn") };
+  const names = { self: word(state.side && !hasDecoderAttention() ? "box-recurrent" : "self"), cross: word("cross").split(/[:：]/)[0].toLowerCase(), ffn: word("ffn") };
   return `${layer + 1}. ${names[kind]}`;
 }
 

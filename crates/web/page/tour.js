@@ -54,7 +54,7 @@ const STEPS = [
   { name: "scores", part: "attention", begin: () => mostScaled("cross"), opens: "neurons-set", at: "scores", tell: scoreOf, change: nextHead },
   { name: "mask", part: "attention", begin: () => ({ kind: "decoder" }), at: "map-title", tell: hiddenOf, change: () => actions.choose({ kind: state.kind === "decoder" ? "encoder" : "decoder" }) },
   { name: "weights", part: "attention", begin: () => ({ kind: "cross" }), opens: "values-set", tell: () => ({ ...strongest(), weight: number(strongest().weight, 2), query: chosen().queries[chosen().query] }), change: () => toggle([ownHead()]) },
-  { name: "heads", part: "attention", begin: mostDifferent, opens: "values-set", tell: () => ({ heads: joined().length, width: joined()[0].length, all: joined().flat().length, query: chosen().queries[chosen().query], looks: strongestOfLayer() }), change: () => toggleOthers() },
+  { name: "heads", part: "attention", begin: mostDifferent, opens: "values-set", tell: () => ({ layer: state.layer + 1, heads: joined().length, width: joined()[0].length, all: joined().flat().length, query: chosen().queries[chosen().query], looks: strongestOfLayer() }), change: () => toggleOthers() },
   { name: "residual", part: "residual", at: "residual-formula", tell: residualOf, change: () => actions.choose({ sublayer: (state.sublayer + 1) % sublayersOf(state.side).length }) },
   { name: "ffn", part: "ffn", tell: awake, change: () => toggle(namesOf(networkOf())) },
   { name: "softmax", part: "softmax", tell: shareOf, change: swing },

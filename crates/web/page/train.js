@@ -107,7 +107,7 @@ function schedule() {
   const [d, warmup] = ["d_model", "warmup"].map(valueOf);
   const steps = Array.from({ length: MOST / TOGETHER + 1 }, (_, i) => Math.max(1, i * TOGETHER));
   const line = steps.map((step) => [step, rateAt(step, d, warmup)]);
-  const title = word("schedule", { warmup, most: rateAt(warmup, d, warmup).toExponential(2) });
+  const title = word(warmup === 1 ? "schedule-at-once" : "schedule", { warmup, most: rateAt(warmup, d, warmup).toExponential(2) });
   $("schedule").replaceChildren(make("figure", {}, make("figcaption", {}, title), curves([line], title)));
 }
 
