@@ -180,8 +180,8 @@ impl Ends {
         }
     }
 
-    /// Returns whether a word follows that is capitalised only at the start of a sentence. After a
-    /// title it is a name.
+    /// Returns whether the next word shows that a sentence begins: it is capitalised only there, and
+    /// is no name after a title; or it is capitalised after an ordinary word.
     fn begins(&self, mark: &PossibleEnd<'_>) -> bool {
         let next = mark
             .next
@@ -192,7 +192,11 @@ impl Ends {
             || self.is_ordinal(mark) && is_word(&format!("{}#", self.code), next)
             || self.language.get_sentence_starters().contains(next);
         let initials = mark.is_letter() && next.chars().nth(1).is_none();
-        is_first_word && !initials && !mark.is_first && !is_word("title", mark.word)
+        let is_after_ordinary = is_word(&format!("{}!", self.code), mark.word)
+            && next.starts_with(char::is_uppercase)
+            && next.contains(char::is_lowercase);
+        is_after_ordinary
+            || is_first_word && !initials && !mark.is_first && !is_word("title", mark.word)
     }
 
     fn is_ordinal(&self, mark: &PossibleEnd<'_>) -> bool {

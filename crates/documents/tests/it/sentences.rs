@@ -350,6 +350,91 @@ fn a_pronoun_or_a_numeral_after_a_number_begins_a_sentence_in_german() {
     assert_eq!(sentences(&expected.join(" "), "de", Format::Text), expected);
 }
 
+/// Words that lists of abbreviations have, and that end sentences far more often.
+const ORDINARY: &[(&str, &[&str])] = &[
+    (
+        "de",
+        &[
+            "Frag nicht mich.",
+            "Das gehört dir.",
+            "Tom sagt, dass er dich mag.",
+        ],
+    ),
+    (
+        "en",
+        &[
+            "Don't ask me.",
+            "I said no.",
+            "She is ill.",
+            "Everything is OK.",
+        ],
+    ),
+    ("fr", &["Il aime l'art.", "Tom a pris le vol."]),
+    (
+        "es",
+        &["Dijo que no.", "Vive junto al mar.", "Todo va bien."],
+    ),
+    (
+        "it",
+        &[
+            "Tom è al bar.",
+            "Non lo so.",
+            "Parla con me.",
+            "Vive negli USA.",
+        ],
+    ),
+    ("nl", &["Ik weet dat.", "Geef hem een hand."]),
+    ("da", &["Jeg kan godt lide det form.", "Han slog sig ned."]),
+    ("sv", &["Jag vet det.", "Ingen såg hon.", "Han gick ut."]),
+];
+
+#[test]
+fn an_ordinary_word_ends_a_sentence_though_it_can_be_an_abbreviation() {
+    for (language, all) in ORDINARY {
+        for sentence in *all {
+            let text = format!("{sentence} Tom lacht.");
+            let found = sentences(&text, language, Format::Text);
+            assert_eq!(found, [*sentence, "Tom lacht."], "{language}");
+        }
+    }
+    for (language, text) in [
+        ("en", "See art. II and vol. IV."),
+        ("en", "It is no. 5 of the list."),
+        ("fr", "Voir art. II et vol. IV du code."),
+        ("de", "Das steht bei Dr. Müller auf S. 5 in Art. 3."),
+    ] {
+        assert_eq!(
+            sentences(text, language, Format::Text),
+            [text],
+            "{language}"
+        );
+    }
+}
+
+/// Prints how many lines of the file `BURNFORMER_LINES`, each a sentence in the language
+/// `BURNFORMER_LANGUAGE`, are found again when ten are joined.
+#[test]
+#[ignore = "needs a file of sentences"]
+fn joined_sentences_are_found_again() {
+    let path = std::env::var("BURNFORMER_LINES").expect("BURNFORMER_LINES names a file");
+    let language = std::env::var("BURNFORMER_LANGUAGE").expect("BURNFORMER_LANGUAGE is set");
+    let text = std::fs::read_to_string(path).expect("the file is text");
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+        .collect();
+    let mut found = 0;
+    for ten in lines.chunks(10) {
+        let sentences = sentences(&ten.join(" "), &language, Format::Text);
+        found += ten
+            .iter()
+            .filter(|line| sentences.iter().any(|it| it == *line))
+            .count();
+    }
+    println!("{found} of {}", lines.len());
+}
+
 /// The sentences at the places of a plain text.
 fn at_places(text: &str, language: &str) -> Vec<String> {
     let mut document = Document::read_text(text, Format::Text, Splitting::Lines);
@@ -371,6 +456,10 @@ fn the_places_of_sentences_are_those_that_are_translated() {
             assert_eq!(at_places(&text, language), translated, "{text}");
             let marked = format!("\u{feff}{text}");
             assert_eq!(at_places(&marked, language), translated, "{text}");
+            let document = Document::parse(&marked, Format::Text, Some(language), &|_| true);
+            let places = document.sentence_places();
+            let texts = places.into_iter().map(|place| marked[place].to_owned());
+            assert_eq!(texts.collect::<Vec<_>>(), translated, "{text}");
         }
     }
 }
