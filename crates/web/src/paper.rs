@@ -389,9 +389,10 @@ fn thousandths(table: Tensor<2>) -> Vec<Vec<i32>> {
 #[cfg(test)]
 mod tests {
     use burnformer_core::ComputeType;
+    use burnformer_infer::{GENERATION_FILE, GenerationSettings};
 
     use super::*;
-    use crate::translator::tests::files;
+    use crate::translator::tests::{files, files_with};
 
     const TEXT: &str = "Das kleine Haus steht am See.";
 
@@ -405,10 +406,35 @@ mod tests {
     }
 
     fn seen(changed: Value) -> Value {
-        Paper::load(&files())
+        seen_by(&files(), changed)
+    }
+
+    fn seen_by(files: &ModelFiles, changed: Value) -> Value {
+        Paper::load(files)
             .unwrap()
             .answer(TEXT, &question(&changed))
             .unwrap()
+    }
+
+    /// The page draws the paper's search, and scores by the length penalty alone.
+    #[test]
+    fn a_model_with_another_search_is_searched_as_in_the_paper() {
+        let own = SearchSettings {
+            beam_rule: BeamRule::Marian,
+            word_penalty: 0.7,
+            coverage_penalty: 0.3,
+            repetition_penalty: 1.5,
+            ..SearchSettings::default()
+        };
+        let own = GenerationSettings::from(own);
+        let imported = files_with(GENERATION_FILE, &serde_json::to_vec(&own).unwrap());
+        let asked = json!({"search": {"beam_size": 3, "length_penalty": {"gnmt": 0.6}}});
+        assert_eq!(seen_by(&imported, asked.clone()), seen(asked));
+        let own = SearchSettings {
+            suppress: vec![7],
+            ..own.search
+        };
+        assert_eq!(papers_search(own).suppress, [7]);
     }
 
     /// Follows the most likely tokens from step to step, as the page draws them.

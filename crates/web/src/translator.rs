@@ -198,11 +198,11 @@ pub(crate) mod tests {
         }
     }
 
-    /// The files with this shortlist, and its hash in their manifest.
-    fn listed(shortlist: &[u8]) -> ModelFiles {
+    /// The files with `bytes` as the file `name`, and its hash in their manifest.
+    pub(crate) fn files_with(name: &str, bytes: &[u8]) -> ModelFiles {
         let folder = tempfile::tempdir().unwrap();
         let mut files = files();
-        files.contents.insert(SHORTLIST.into(), shortlist.into());
+        files.contents.insert(name.into(), bytes.into());
         files.contents.remove("manifest.json");
         for (name, bytes) in &files.contents {
             std::fs::write(folder.path().join(name), bytes).unwrap();
@@ -231,7 +231,7 @@ pub(crate) mod tests {
         let vocabularies = vocabularies(plain.translator.tokenizers());
         // The shortlist is empty: only `</s>` can be chosen.
         let none = Shortlist::new(vocabularies, vec![], vec![]).unwrap();
-        let model = Model::load(&listed(&none.to_bytes()), None).unwrap();
+        let model = Model::load(&files_with(SHORTLIST, &none.to_bytes()), None).unwrap();
         assert_ne!(texts(&model, "{}"), house);
         assert_eq!(texts(&model, r#"{"shortlist": false}"#), house);
     }
@@ -243,13 +243,16 @@ pub(crate) mod tests {
         smaller.sizes = [9, 9];
         let other = Shortlist::new(smaller, vec![], vec![]).unwrap().to_bytes();
         for bytes in [&b""[..], &[0xff; 100], &other[..other.len() / 2], &other] {
-            let error = Model::load(&listed(bytes), None).err().unwrap().to_string();
+            let error = Model::load(&files_with(SHORTLIST, bytes), None)
+                .err()
+                .unwrap()
+                .to_string();
             assert!(
                 error.contains("shortlist") || error.contains("vocabular"),
                 "{error}"
             );
         }
-        let mut changed = listed(&other);
+        let mut changed = files_with(SHORTLIST, &other);
         changed.contents.get_mut(SHORTLIST).unwrap()[0] ^= 1;
         assert!(
             Model::load(&changed, None)
