@@ -119,7 +119,7 @@ function column(boxes, x, height) {
     tops.set(box, y);
     // The residual connection goes around the sub-layer.
     if (box.joins) nodes.push(vector("path", { d: `M${x + WIDTH / 2} ${split}H${x - 3}V${y + tall / 2}H${x}`, class: "arrow" }));
-    nodes.push(box.part ? door(box, x, y, tall) : vector("g", { class: "box" }, ...drawn(box, x, y, tall)));
+    nodes.push(box.part ? door(box, x, y, tall) : vector("g", { class: "residual" }, ...drawn(box, x, y, tall)));
     if (box.closes) {
       const frame = vector("rect", { x: x - 6, y: y - GAP / 2, width: WIDTH + 12, height: opened - y + GAP / 2, rx: 10, class: "layer" });
       const label = vector("text", { x: x - 4, y: y - GAP - 2, class: "times" }, boxes.find(({ opens }) => opens).opens);

@@ -223,7 +223,7 @@ async function run() {
   const text = $("sentence").value;
   const start = performance.now();
   running++;
-  const run = running;
+  const current = running;
   $("figure5-text").textContent = "";
   const temperature = Number($("temperature").value);
   const search = { beam_size: Number($("beam").value), length_penalty: { gnmt: Number($("alpha").value) } };
@@ -233,7 +233,7 @@ async function run() {
     const question = JSON.stringify([text, search, temperature]);
     if (view.whole?.question !== question) {
       const found = await ask({});
-      if (run !== running) return;
+      if (current !== running) return;
       view.whole = { question, text, found, logProb: totalOf(found) };
       view.seen = found;
       // A link may name heads of another model.
@@ -245,7 +245,7 @@ async function run() {
     const off = [...state.off];
     const found = off.length ? await ask(offOf(off)) : whole.found;
     const kept = off.length ? await logProbOf(text, whole.found.tokens, off) : whole.logProb;
-    if (run !== running) return;
+    if (current !== running) return;
     view.seen = found;
     view.tree = treeOf(found);
     $("seen").hidden = false;
@@ -256,12 +256,12 @@ async function run() {
     say([seconds, isUnreadable() ? word("unreadable") : ""].join(" ").trim());
     $("drawn").textContent = "";
     const drawn = await view.engine.call("draw", { text, options: { sampling: { temperature, seed: 1 }, n_best: 3 }, off: offOf(off) });
-    if (run !== running) return;
+    if (current !== running) return;
     $("drawn").textContent = word("drawn", { texts: drawn.join(" | ") });
     const other = isUnreadable() ? null : await otherLanguage(text, present, detect);
-    if (other && run === running) say(`${seconds} ${saysOther(other, present)}`);
+    if (other && current === running) say(`${seconds} ${saysOther(other, present)}`);
   } catch (error) {
-    if (run === running) fail(error);
+    if (current === running) fail(error);
   }
 }
 
