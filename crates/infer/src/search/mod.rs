@@ -36,7 +36,8 @@ use terms::{AfterTerm, after_term};
 /// sentence, best first: hypotheses ended by the model, and if these are too few, hypotheses cut by
 /// the length limit. The rules of transformers, Marian and CTranslate2
 /// ([`BeamRule`](crate::BeamRule)) rank both together. A search returns at least one hypothesis, and
-/// fewer than `n_best` only if the constraints allow no more. Sampling returns exactly `n_best` hypotheses, best first; some may be equal.
+/// fewer than `n_best` only if the constraints allow no more. Sampling returns exactly `n_best`
+/// hypotheses, best first; some may be equal.
 ///
 /// Sentences of similar length are decoded together, which changes at most the last bits of scores
 /// (see [`Batching`]). The translation of an empty source (no token but `</s>`) is its prefix, and
